@@ -1,0 +1,2 @@
+//! The tallyring binary.
+fn main() {}
