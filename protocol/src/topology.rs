@@ -1,0 +1,124 @@
+//! Who is in the cluster and where to reach them: pushed to every client, as JSON, when it connects and when it changes.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bounds::NODES_MAX;
+use crate::fields::Malformed;
+use crate::key::PlacementSeed;
+use crate::ring::{NodeId, Ring, WEIGHT_MAX};
+
+/// The cluster as of one epoch.
+///
+/// A client takes a topology only if its epoch is not below the one it has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topology {
+    /// Grows with every change of the ring.
+    pub epoch: u64,
+    /// Hexadecimal in JSON.
+    #[serde(with = "hex_seed")]
+    pub placement_seed: PlacementSeed,
+    /// The members, in ascending order of their ids.
+    pub nodes: Vec<Node>,
+    /// Gateways that the cluster has seen lately: what a local fallback divides a limit by. At least 1.
+    pub gateways: u32,
+}
+
+/// One member.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// Unique in the cluster; below 2^53, so that every JSON reader can hold it.
+    pub id: NodeId,
+    /// Its share of the ring relative to the others'.
+    pub weight: u32,
+    /// Its threads that own keys.
+    pub shards: u16,
+    /// `host:port` of its native listener.
+    pub native: String,
+    /// Where it stands: replicas go to another zone if there is one. May be empty.
+    #[serde(default)]
+    pub zone: String,
+}
+
+impl Topology {
+    /// The ring of its nodes.
+    pub fn ring(&self) -> Ring {
+        Ring::new(&self.placement_seed, self.nodes.iter().map(|node| (node.id, node.weight)))
+    }
+
+    /// The member with this id.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// The topology as it is pushed.
+    pub fn to_json(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a topology is text and numbers: it has a JSON form")
+    }
+
+    /// Reads what was pushed.
+    ///
+    /// # Errors
+    /// [`Malformed`] with field `topology` if it is not JSON of this shape or exceeds a bound.
+    pub fn from_json(json: &[u8]) -> Result<Topology, Malformed> {
+        let topology: Topology =
+            serde_json::from_slice(json).map_err(|_| Malformed::new("topology", "not JSON of a topology's shape"))?;
+        let sound = |node: &Node| node.shards > 0 && node.weight <= WEIGHT_MAX;
+        if topology.nodes.len() > NODES_MAX || !topology.nodes.iter().all(sound) {
+            return Err(Malformed::new("topology", "nodes: at most 1,000, each with a shard and a weight up to 100"));
+        }
+        Ok(topology)
+    }
+}
+
+mod hex_seed {
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    use crate::key::PlacementSeed;
+
+    pub(super) fn serialize<S: Serializer>(seed: &PlacementSeed, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&seed.to_hex())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PlacementSeed, D::Error> {
+        let text = String::deserialize(from)?;
+        PlacementSeed::from_hex(&text).ok_or_else(|| D::Error::custom("placement_seed: not 32 hexadecimal digits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn topology() -> Topology {
+        Topology {
+            epoch: 3,
+            placement_seed: PlacementSeed([0xAB; 16]),
+            nodes: vec![Node {
+                id: NodeId(1),
+                weight: 1,
+                shards: 2,
+                native: "127.0.0.1:4170".into(),
+                zone: String::new(),
+            }],
+            gateways: 4,
+        }
+    }
+
+    #[test]
+    fn a_topology_survives_its_json() {
+        assert_eq!(Topology::from_json(&topology().to_json()), Ok(topology()));
+    }
+
+    #[test]
+    fn its_json_is_readable_from_another_language() {
+        let expect = r#"{"epoch":3,"placement_seed":"abababababababababababababababab","nodes":[{"id":1,"weight":1,"shards":2,"native":"127.0.0.1:4170","zone":""}],"gateways":4}"#;
+        assert_eq!(String::from_utf8(topology().to_json()).unwrap(), expect);
+    }
+
+    #[test]
+    fn a_topology_with_a_shardless_node_is_refused() {
+        let json = String::from_utf8(topology().to_json()).unwrap().replace("\"shards\":2", "\"shards\":0");
+        assert_eq!(Topology::from_json(json.as_bytes()).unwrap_err().field, "topology");
+        assert!(Topology::from_json(b"{").is_err());
+    }
+}
