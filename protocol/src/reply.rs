@@ -206,7 +206,7 @@ impl<'a> Reply<'a> {
 impl Decision {
     #[inline]
     fn decode(flags: u8, fields: &mut Fields<'_>) -> Result<Decision, Malformed> {
-        let mut optional =
+        let optional =
             |flag: u8, fields: &mut Fields<'_>, name| (flags & flag != 0).then(|| fields.u64(name)).transpose();
         Ok(Decision {
             allowed: flags & ALLOWED != 0,
