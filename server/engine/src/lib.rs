@@ -1,1 +1,29 @@
-//! Work in progress.
+//! The engine: what a rate limit decides, as pure functions over memory.
+//!
+//! It does no I/O, reads no clock, keeps no float and starts no thread. Time is handed in, keys arrive as hashes, and
+//! the same calls give the same answers in production, in simulation and in a gateway's local fallback.
+//!
+//! The path of a call: [`Engine`] finds the entry in the table, `algorithm` brings it to the present and decides, a
+//! [`Decision`] goes back.
+
+pub use bounds::{Bounds, KEY_BYTES};
+pub use decision::{Decision, Full, Grant, LimitsFull, Wait, saturating_us};
+pub use engine::Engine;
+pub use identity::Identity;
+pub use limit::{
+    Algorithm, Ask, Calendar, Invalid, LOG_UNITS_MAX, Limit, PERIOD_US_MAX, Period, RESERVATION_TTL_US_MAX, Range,
+    Reason, UNITS_MAX,
+};
+pub use limits::{LimitId, RuleCounts};
+pub use time::Timestamp;
+
+mod algorithm;
+mod bounds;
+mod decision;
+mod division;
+mod engine;
+mod identity;
+mod limit;
+mod limits;
+mod table;
+mod time;

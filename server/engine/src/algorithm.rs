@@ -1,0 +1,88 @@
+//! The algorithms, each as a budget that stands at one instant under one limit.
+//!
+//! A counter's state is two words in the table. [`Counter::load`] brings it to the present, a [`Budget`] answers from
+//! there, and [`Counter::store`] gives the words back. So accrual, ageing and rolling are written once an algorithm, and
+//! the decision below once for all of them.
+
+pub(crate) mod leaky_bucket;
+pub(crate) mod token_bucket;
+
+use crate::decision::{Decision, Wait};
+use crate::limit::{Ask, Limit};
+use crate::time::Timestamp;
+
+/// A counter's state as the table keeps it; what the words mean is the algorithm's business.
+pub(crate) type Words = [u64; 2];
+
+/// What is left at one instant. Nothing here changes with time: a later instant is another budget.
+pub(crate) trait Budget {
+    /// The most that there can ever be.
+    fn ceiling(&self) -> u64;
+    /// Whole units left, rounded down, never below zero.
+    fn remaining(&self) -> u64;
+    /// Whether `units` are there to be taken; `units` may be anything up to twice the largest cost.
+    fn fits(&self, units: u64) -> bool;
+    /// The smallest wait, in microseconds, after which `units` fit. They do not now, and they do not exceed the ceiling.
+    fn wait_until_fits(&self, units: u64) -> u128;
+    /// The smallest wait, in microseconds, until nothing is missing.
+    fn wait_until_whole(&self) -> u128;
+    /// Takes `units`, which are there.
+    fn charge(&mut self, units: u64);
+    /// How long a request charged now is held back; `None` where requests are never held.
+    fn delay_us(&self) -> Option<u128> {
+        None
+    }
+}
+
+/// A budget that the table can keep.
+pub(crate) trait Counter: Budget + Sized {
+    /// The state of a key that nobody has used.
+    fn whole(limit: &Limit, now: Timestamp) -> Self;
+    /// The stored state, brought to `now` under the numbers it was stored with.
+    fn load(words: Words, limit: &Limit, now: Timestamp) -> Self;
+    /// The state to keep.
+    fn store(self) -> Words;
+    /// The same state under other numbers.
+    fn convert(self, to: &Limit) -> Self;
+    /// Gives back units that were charged at `charged_at`, or lately if that is not known; never past whole.
+    fn refund(&mut self, units: u64, charged_at: Option<Timestamp>);
+    /// Whether nothing is missing: then this is the state of a key that nobody has used.
+    fn is_whole(&self) -> bool {
+        self.wait_until_whole() == 0
+    }
+}
+
+/// A decision, and the units that were charged for it.
+pub(crate) struct Verdict {
+    pub(crate) decision: Decision,
+    pub(crate) charged: u64,
+}
+
+/// Decides one call and charges it, in this order of meaning: forced, fitting, not now, never.
+pub(crate) fn decide(budget: &mut impl Budget, ask: Ask) -> Verdict {
+    let wanted = ask.cost + ask.keep;
+    let allowed = ask.force || budget.fits(wanted);
+    let charged = match (allowed, ask.force) {
+        (false, _) => 0,
+        (true, true) => ask.cost.min(budget.remaining()),
+        (true, false) => ask.cost,
+    };
+    let retry_after = match allowed {
+        true => Wait::NOW,
+        false if wanted > budget.ceiling() => Wait::Never,
+        false => Wait::Micros(budget.wait_until_fits(wanted)),
+    };
+    let holds = allowed && !ask.is_peek();
+    let delay_us = budget.delay_us().map(|delay_us| if holds { delay_us } else { 0 });
+    budget.charge(charged);
+    let decision = Decision {
+        allowed,
+        limit: budget.ceiling(),
+        remaining: budget.remaining(),
+        retry_after,
+        reset_after_us: budget.wait_until_whole(),
+        charged: ask.force.then_some(charged),
+        delay_us,
+    };
+    Verdict { decision, charged }
+}

@@ -1,0 +1,297 @@
+//! One shard's whole state, and every operation on it.
+//!
+//! An operation finds the entry, brings its state to the present, decides, and writes back what changed. Only a call
+//! that charges, or that comes with other numbers, writes.
+
+use crate::algorithm::leaky_bucket::LeakyBucket;
+use crate::algorithm::token_bucket::TokenBucket;
+use crate::algorithm::{self, Counter, Verdict};
+use crate::bounds::Bounds;
+use crate::decision::{Decision, Full, Grant, LimitsFull};
+use crate::identity::Identity;
+use crate::limit::{Algorithm, Ask, Limit};
+use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
+use crate::table::{Entry, EntryNo, Table};
+use crate::time::Timestamp;
+
+/// The counters of one shard: pure decisions over memory, for one thread.
+///
+/// ```
+/// use tallyring_engine::{Algorithm, Ask, Bounds, Engine, Identity, Limit, Period, Timestamp};
+///
+/// let mut engine = Engine::new(Bounds::default());
+/// let limit = Limit::new(Algorithm::TokenBucket, 1, Period::Micros(1_000_000), None)?;
+/// let limit = engine.intern("one-a-second", limit)?;
+/// let key = Identity { placement: 1, identity: 2 };
+/// let now = Timestamp::from_micros(5_000_000);
+///
+/// assert!(engine.check(now, key, limit, Ask::new(1))?.allowed);
+/// let refused = engine.check(now, key, limit, Ask::new(1))?;
+/// assert_eq!(refused.retry_after.exact_us(), Some(1_000_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Engine {
+    bounds: Bounds,
+    limits: Limits,
+    table: Table,
+    latest: Timestamp,
+}
+
+/// Runs `$body` with `$counter` standing for the type that keeps `$algorithm`.
+macro_rules! with_counter {
+    ($algorithm:expr, $counter:ident => $body:expr) => {
+        match $algorithm {
+            Algorithm::TokenBucket => {
+                type $counter = TokenBucket;
+                $body
+            }
+            Algorithm::LeakyBucket => {
+                type $counter = LeakyBucket;
+                $body
+            }
+            other => unreachable!("{} has its own operations", other.name()),
+        }
+    };
+}
+
+impl Engine {
+    /// An empty engine.
+    pub fn new(bounds: Bounds) -> Engine {
+        Engine { limits: Limits::new(&bounds), bounds, table: Table::default(), latest: Timestamp::EPOCH }
+    }
+
+    /// The id of `limit` under the rule of that name. The same pair has the same id; every call needs its own
+    /// [`release`](Engine::release).
+    ///
+    /// # Errors
+    /// Too many limits or rules are in use.
+    pub fn intern(&mut self, rule: &str, limit: Limit) -> Result<LimitId, LimitsFull> {
+        self.limits.intern(rule, limit)
+    }
+
+    /// Gives back what one [`intern`](Engine::intern) gave. The numbers stay while an entry uses them.
+    ///
+    /// # Panics
+    /// If `id` was released as often as it was interned.
+    pub fn release(&mut self, id: LimitId) {
+        self.limits.release(id);
+    }
+
+    /// Brings an entry's memory closer, for a batch: call it for every key, then decide them in order.
+    pub fn prefetch(&self, _identity: Identity) {}
+
+    /// Moves the engine's time to `wall` unless it is already later, and says what it is now.
+    ///
+    /// Every operation does this with its `now`: a key's time never goes back, whatever the clock does.
+    pub fn advance(&mut self, wall: Timestamp) -> Timestamp {
+        self.latest = self.latest.max(wall);
+        self.latest
+    }
+
+    /// Decides one call and charges it.
+    ///
+    /// # Errors
+    /// The call would be allowed but needs a new entry, and there is no room.
+    pub fn check(&mut self, now: Timestamp, identity: Identity, limit: LimitId, ask: Ask) -> Result<Decision, Full> {
+        let now = self.advance(now);
+        with_counter!(self.limits.get(limit).algorithm(), C => self.check_as::<C>(now, identity, limit, ask))
+    }
+
+    /// Hands over as many whole units as there are above `keep`, up to `cost`.
+    ///
+    /// # Errors
+    /// Units would be handed over but need a new entry, and there is no room.
+    pub fn take(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        cost: u64,
+        keep: u64,
+    ) -> Result<Grant, Full> {
+        let now = self.advance(now);
+        with_counter!(self.limits.get(limit).algorithm(), C => self.take_as::<C>(now, identity, limit, cost, keep))
+    }
+
+    /// Gives units back, never past full, and answers as a peek.
+    ///
+    /// With the instant of the charge they go back where they were charged, if that still counts.
+    pub fn refund(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        cost: u64,
+        charged_at: Option<Timestamp>,
+    ) -> Decision {
+        let now = self.advance(now);
+        with_counter!(self.limits.get(limit).algorithm(), C => self.refund_as::<C>(now, identity, limit, cost, charged_at))
+    }
+
+    /// Forgets an entry: its key has its whole budget again. Says whether there was one.
+    ///
+    /// State belongs to (key, algorithm): to clear a key, call this for each algorithm's identity.
+    pub fn reset(&mut self, now: Timestamp, identity: Identity) -> bool {
+        let now = self.advance(now);
+        let Some(no) = self.table.find(identity) else { return false };
+        let live = !self.is_whole(no, now);
+        self.remove(no);
+        live
+    }
+
+    /// Drops entries that are whole again, looking at up to `entries_max`; says how many it dropped.
+    pub fn expire(&mut self, now: Timestamp, entries_max: usize) -> usize {
+        let now = self.advance(now);
+        let before = self.table.len();
+        for _ in 0..entries_max.min(before) {
+            let Some(no) = self.table.visit() else { break };
+            if self.is_whole(no, now) {
+                self.remove(no);
+            }
+        }
+        before - self.table.len()
+    }
+
+    /// Entries held, those included that are whole again and not yet dropped.
+    pub fn keys(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Bytes held, as the allocator sees them.
+    pub fn bytes(&self) -> usize {
+        self.table.bytes() + self.limits.bytes()
+    }
+
+    /// Limits in use.
+    pub fn limits(&self) -> usize {
+        self.limits.len()
+    }
+
+    /// Decisions by rule and outcome, in the order of the rules' names.
+    pub fn rule_counts(&self) -> impl Iterator<Item = RuleCounts<'_>> {
+        self.limits.counts()
+    }
+
+    fn check_as<C: Counter>(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        ask: Ask,
+    ) -> Result<Decision, Full> {
+        let found = self.table.find(identity);
+        let mut counter = self.stand::<C>(found, limit, now);
+        let Verdict { decision, charged } = algorithm::decide(&mut counter, ask);
+        if !ask.is_peek() {
+            let outcome = if decision.allowed { Outcome::Allowed } else { Outcome::Denied };
+            self.write(found, identity, limit, counter, charged > 0, outcome)?;
+        }
+        Ok(decision)
+    }
+
+    fn take_as<C: Counter>(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        cost: u64,
+        keep: u64,
+    ) -> Result<Grant, Full> {
+        let found = self.table.find(identity);
+        let mut counter = self.stand::<C>(found, limit, now);
+        let granted = counter.remaining().saturating_sub(keep).min(cost);
+        counter.charge(granted);
+        let grant = Grant { granted, remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
+        if cost > 0 {
+            let outcome = if granted > 0 { Outcome::Allowed } else { Outcome::Denied };
+            self.write(found, identity, limit, counter, granted > 0, outcome)?;
+        }
+        Ok(grant)
+    }
+
+    fn refund_as<C: Counter>(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        cost: u64,
+        charged_at: Option<Timestamp>,
+    ) -> Decision {
+        let found = self.table.find(identity);
+        let mut counter = self.stand::<C>(found, limit, now);
+        counter.refund(cost, charged_at);
+        let decision = algorithm::decide(&mut counter, Ask::PEEK).decision;
+        if let (Some(no), true) = (found, cost > 0) {
+            self.rewrite(no, limit, counter);
+        }
+        decision
+    }
+
+    /// The budget of `found` at `now` under `limit`: aged under its own numbers, then converted if they are others.
+    fn stand<C: Counter>(&self, found: Option<EntryNo>, limit: LimitId, now: Timestamp) -> C {
+        let numbers = self.limits.get(limit);
+        let Some(no) = found else { return C::whole(numbers, now) };
+        let entry = self.table.get(no);
+        let own = self.limits.get(entry.limit);
+        let counter = C::load(entry.words, own, now);
+        match counter.is_whole() {
+            true => C::whole(numbers, now),
+            false if own == numbers => counter,
+            false => counter.convert(numbers),
+        }
+    }
+
+    /// Keeps what a call changed: a charge, or a conversion.
+    fn write<C: Counter>(
+        &mut self,
+        found: Option<EntryNo>,
+        identity: Identity,
+        limit: LimitId,
+        counter: C,
+        charged: bool,
+        outcome: Outcome,
+    ) -> Result<(), Full> {
+        match found {
+            Some(no) if charged || self.table.get(no).limit != limit => self.rewrite(no, limit, counter),
+            None if charged => self.insert(identity, limit, counter)?,
+            _ => {}
+        }
+        self.limits.count(limit, outcome);
+        Ok(())
+    }
+
+    fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) -> Result<(), Full> {
+        if !self.limits.has_room(limit) || self.bytes() >= self.bounds.bytes_max {
+            self.limits.count(limit, Outcome::Full);
+            return Err(Full);
+        }
+        self.table.insert(identity, Entry { limit, words: counter.store() });
+        self.limits.enter(limit);
+        Ok(())
+    }
+
+    fn rewrite<C: Counter>(&mut self, no: EntryNo, limit: LimitId, counter: C) {
+        if counter.is_whole() {
+            return self.remove(no);
+        }
+        let before = self.table.get(no).limit;
+        self.table.insert(no, Entry { limit, words: counter.store() });
+        if before != limit {
+            self.limits.enter(limit);
+            self.limits.leave(before);
+        }
+    }
+
+    fn remove(&mut self, no: EntryNo) {
+        let limit = self.table.get(no).limit;
+        self.table.remove(no);
+        self.limits.leave(limit);
+    }
+
+    fn is_whole(&self, no: EntryNo, now: Timestamp) -> bool {
+        let entry = self.table.get(no);
+        let own = self.limits.get(entry.limit);
+        with_counter!(own.algorithm(), C => C::load(entry.words, own, now).is_whole())
+    }
+}
