@@ -1,0 +1,205 @@
+//! The messages that the golden frames say, by the frames' names.
+
+use std::borrow::Cow;
+
+use tallyring_protocol::bounds::{HANDLES_MAX, WAIT_NEVER_US, WAIT_US_MAX};
+use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::{
+    AlgorithmCode, Charge, Define, Frame, GoodbyeCode, Hello, KeyRef, Kind, Malformed, NodeId, PeriodCode, Refund,
+    Reply, Request, Role, Welcome,
+};
+
+/// What one frame says, and the id that it carries.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Message<'a> {
+    Hello(Hello<'a>),
+    Request(u32, Request<'a>),
+    Reply(u32, Reply<'a>),
+}
+
+impl<'a> Message<'a> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        match self {
+            Message::Hello(hello) => hello.encode(&mut bytes),
+            Message::Request(id, request) => request.encode(*id, &mut bytes),
+            Message::Reply(id, reply) => reply.encode(*id, &mut bytes),
+        }
+        bytes
+    }
+
+    pub(crate) fn decode(frame: &Frame<'a>) -> Result<Message<'a>, Malformed> {
+        match frame.kind {
+            kind if kind == Kind::Hello as u8 => Hello::decode(frame).map(Message::Hello),
+            0x80.. => Reply::decode(frame).map(|reply| Message::Reply(frame.id, reply)),
+            _ => Request::decode(frame).map(|request| Message::Request(frame.id, request)),
+        }
+    }
+}
+
+pub(crate) const TOPOLOGY_JSON: &[u8] = br#"{"epoch":7,"placement_seed":"000102030405060708090a0b0c0d0e0f","nodes":[{"id":1,"weight":1,"shards":4,"native":"10.0.0.1:4170","zone":"a"},{"id":2,"weight":2,"shards":8,"native":"10.0.0.2:4170","zone":""}],"gateways":3}"#;
+
+const MINUTE: PeriodCode = PeriodCode::Micros(60_000_000);
+
+/// An instant of the store's clock, in microseconds.
+const AT_US: u64 = 100_000_000_000;
+
+fn key() -> KeyRef<'static> {
+    KeyRef::from_block(b"\x06\0acct_7charges").expect("a block")
+}
+
+fn charge(handle: u16, cost: u64, keep: u64) -> Charge<'static> {
+    Charge { handle, cost, keep, force: false, key: key() }
+}
+
+fn limit(
+    handle: u16,
+    algorithm: AlgorithmCode,
+    limit: u64,
+    period: PeriodCode,
+    rule: &'static str,
+) -> Define<'static> {
+    let rule_version = if rule.is_empty() { 0 } else { 7 };
+    Define { handle, algorithm, limit, period, burst: 0, shadow: false, sync: false, rule_version, rule }
+}
+
+fn decision(allowed: bool, remaining: u64, retry_after_us: u64, reset_after_us: u64) -> Decision {
+    Decision { allowed, remaining, retry_after_us, reset_after_us, at_us: AT_US, charged: None, delay_us: None }
+}
+
+/// Every message, by the name of its golden frame.
+pub(crate) fn messages() -> Vec<(&'static str, Message<'static>)> {
+    [hellos(), defines(), requests(), answers(), decisions(), outcomes(), goodbyes()].into_iter().flatten().collect()
+}
+
+type Named = Vec<(&'static str, Message<'static>)>;
+
+fn hellos() -> Named {
+    let bare = Hello { version: 1, shard: 0, deadline_max_us: 0, instance: 1, name: "", token: "" };
+    let instance = 0x0F0E_0D0C_0B0A_0908_0706_0504_0302_0100;
+    let hello = Hello { version: 1, shard: 2, deadline_max_us: 5_000, instance, name: "edge-1", token: "s3cret" };
+    let largest = Hello {
+        version: 1,
+        shard: u16::MAX,
+        deadline_max_us: u32::MAX,
+        instance: u128::MAX,
+        name: "käse",
+        token: "é",
+    };
+    [("hello", hello), ("hello_bare", bare), ("hello_utf8", largest)].map(|(n, h)| (n, Message::Hello(h))).into()
+}
+
+fn defines() -> Named {
+    use AlgorithmCode::*;
+    let days_400 = PeriodCode::Micros(400 * 86_400 * 1_000_000);
+    let ten_minutes = PeriodCode::Micros(600_000_000);
+    let flagged = |shadow, sync, define: Define<'static>| Define { shadow, sync, rule_version: 8, ..define };
+    let defines = [
+        ("define_token_bucket", Define { burst: 100, ..limit(0, TokenBucket, 300, MINUTE, "per-ip") }),
+        ("define_leaky_bucket", limit(1, LeakyBucket, 50, PeriodCode::Micros(1_000_000), "egress")),
+        ("define_fixed_window", limit(2, FixedWindow, 100, MINUTE, "")),
+        ("define_sliding_log", limit(3, SlidingLog, 5, ten_minutes, "login")),
+        (
+            "define_sliding_counter",
+            Define { rule_version: u64::MAX, ..limit(4, SlidingCounter, 1_000_000_000_000, days_400, "wide") },
+        ),
+        ("define_concurrency", limit(5, Concurrency, 10, MINUTE, "")),
+        ("define_day", limit(6, FixedWindow, 10_000, PeriodCode::Day, "daily")),
+        ("define_week", limit(7, FixedWindow, 50_000, PeriodCode::Week, "weekly")),
+        ("define_month", limit(HANDLES_MAX - 1, FixedWindow, 200_000, PeriodCode::Month, "monatlich-für-alle")),
+        ("define_shadow", flagged(true, false, Define { burst: 10, ..limit(8, TokenBucket, 10, MINUTE, "trial") })),
+        ("define_sync", flagged(false, true, limit(9, FixedWindow, 10, MINUTE, "money"))),
+        ("define_shadow_sync", flagged(true, true, limit(10, FixedWindow, 10, MINUTE, "both"))),
+    ];
+    (1..).zip(defines).map(|(id, (name, define))| (name, Message::Request(id, Request::Define(define)))).collect()
+}
+
+fn requests() -> Named {
+    let untagged = KeyRef::from_block(b"\0\0k").expect("a block");
+    let largest = 1_000_000_000_000;
+    let refund = |charged_at_us| Request::Refund(Refund { handle: 3, cost: 2, charged_at_us, key: key() });
+    [
+        ("ping", u32::MAX, Request::Ping),
+        ("check", 77, Request::Check(charge(3, 5, 2))),
+        ("check_forced", 78, Request::Check(Charge { force: true, ..charge(3, 5, 0) })),
+        ("check_peek", 79, Request::Check(charge(0, 0, 0))),
+        ("check_without_tag", 80, Request::Check(Charge { key: untagged, ..charge(HANDLES_MAX - 1, 1, 0) })),
+        ("check_largest", 81, Request::Check(charge(0, largest, largest))),
+        ("take", 82, Request::Take(charge(3, 64, 0))),
+        ("take_kept", 83, Request::Take(charge(3, 64, 10))),
+        ("refund", 84, refund(None)),
+        ("refund_at", 85, refund(Some(AT_US))),
+        ("refund_at_zero", 86, refund(Some(0))),
+        ("reset", 87, Request::Reset(key())),
+    ]
+    .map(|(name, id, request)| (name, Message::Request(id, request)))
+    .into()
+}
+
+fn answers() -> Named {
+    let client = Welcome { version: 1, node: NodeId(1), shard: 2, shards: 4, role: Role::Client };
+    let admin = Welcome { version: 1, node: NodeId((1 << 53) - 1), shard: 1_023, shards: 1_024, role: Role::Admin };
+    let grant = Grant { granted: 60, remaining: 0, reset_after_us: 36_000_000, at_us: AT_US };
+    [
+        ("welcome_client", 0, Reply::Welcome(client)),
+        ("welcome_admin", 0, Reply::Welcome(admin)),
+        ("defined", 1, Reply::Defined),
+        ("pong", u32::MAX, Reply::Pong),
+        ("topology", 0, Reply::Topology(Cow::Borrowed(TOPOLOGY_JSON))),
+        ("grant", 82, Reply::Grant(grant)),
+        ("reset_done", 87, Reply::ResetDone { found: false }),
+        ("reset_done_found", 87, Reply::ResetDone { found: true }),
+    ]
+    .map(|(name, id, reply)| (name, Message::Reply(id, reply)))
+    .into()
+}
+
+fn decisions() -> Named {
+    let shaped = |allowed, retry_after_us, reset_after_us, charged, delay_us| Decision {
+        charged,
+        delay_us,
+        ..decision(allowed, 0, retry_after_us, reset_after_us)
+    };
+    let longest = Decision { at_us: u64::MAX, ..decision(false, 0, WAIT_US_MAX, WAIT_US_MAX) };
+    let delayed = Decision { delay_us: Some(40_000), ..decision(true, 47, 0, 60_000) };
+    [
+        ("decision_allowed", 78, decision(true, 94, 0, 3_600_000)),
+        ("decision_denied", 77, decision(false, 1, 2_000_000, 100_000_000)),
+        ("decision_never", 81, decision(false, 100, WAIT_NEVER_US, 0)),
+        ("decision_longest", 81, longest),
+        ("decision_allowed_charged", 78, shaped(true, 0, 60_000_000, Some(3), None)),
+        ("decision_allowed_delay", 88, delayed),
+        ("decision_allowed_charged_delay", 89, shaped(true, 0, 1_000_000, Some(2), Some(960_000))),
+        ("decision_denied_charged", 90, shaped(false, 1, 1, Some(0), None)),
+        ("decision_denied_delay", 91, shaped(false, 20_000, 1_000_000, None, Some(0))),
+        ("decision_denied_charged_delay", 92, shaped(false, 20_000, 1_000_000, Some(0), Some(0))),
+    ]
+    .map(|(name, id, decision)| (name, Message::Reply(id, Reply::Decision(decision))))
+    .into()
+}
+
+fn outcomes() -> Named {
+    [
+        ("wrong_owner", 77, Reply::WrongOwner { epoch: 8, node: NodeId(2), address: "10.0.0.2:4170" }),
+        ("moving", 77, Reply::Moving { retry_us: 300 }),
+        ("overloaded", 77, Reply::Overloaded),
+        ("full", 77, Reply::Full),
+        ("unavailable", 77, Reply::Unavailable),
+        ("invalid", 1, Reply::Invalid { field: "limit", reason: "0 is not in 1 ..= 10^12".into() }),
+    ]
+    .map(|(name, id, reply)| (name, Message::Reply(id, reply)))
+    .into()
+}
+
+fn goodbyes() -> Named {
+    [
+        ("goodbye_unauthorized", GoodbyeCode::Unauthorized, "unknown token"),
+        ("goodbye_version", GoodbyeCode::Version, "this node speaks version 1"),
+        ("goodbye_malformed", GoodbyeCode::Malformed, "length: 3 is not in 12 ..= 32768"),
+        ("goodbye_draining", GoodbyeCode::Draining, "the node is draining"),
+        ("goodbye_slow", GoodbyeCode::Slow, "no hello within 5 s"),
+        ("goodbye_busy", GoodbyeCode::Busy, ""),
+    ]
+    .map(|(name, code, reason)| (name, Message::Reply(0, Reply::Goodbye { code, reason: reason.into() })))
+    .into()
+}
