@@ -1,0 +1,285 @@
+//! What a node is told at its start, validated once: a [`Config`] that exists can be run.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::str::FromStr;
+
+use serde::Deserialize;
+use tallyring_protocol::bounds::SHARDS_MAX;
+use tallyring_protocol::{IdentityKey, NodeId, PlacementSeed};
+
+use crate::sys::{random, spawn};
+use crate::tokens::Tokens;
+
+/// Where the native protocol is spoken unless said otherwise.
+pub const NATIVE_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4170);
+
+/// Where HTTP is spoken unless said otherwise.
+pub const HTTP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4171);
+
+/// Everything a node needs to know.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Native listener.
+    pub native_addr: SocketAddr,
+    /// HTTP listener.
+    pub http_addr: SocketAddr,
+    /// The host that clients are told to connect to; `None` = the native listener's address.
+    pub advertise_host: Option<String>,
+    /// Threads that own keys.
+    pub shards: Shards,
+    /// Bytes that keys may take, over all shards.
+    pub memory_max: ByteSize,
+    /// The node's number in its cluster.
+    pub node_id: NodeNumber,
+    /// Where the node stands.
+    pub zone: String,
+    /// Who may do what.
+    pub tokens: Tokens,
+    /// Whether to listen beyond loopback although nothing is encrypted.
+    pub insecure: bool,
+    /// Places keys.
+    pub placement_seed: PlacementSeed,
+    /// Tells keys apart.
+    pub identity_key: IdentityKey,
+}
+
+impl Default for Config {
+    /// A cluster of one on loopback, in memory, one shard a core, with seeds of its own.
+    fn default() -> Config {
+        Config {
+            native_addr: NATIVE_ADDR,
+            http_addr: HTTP_ADDR,
+            advertise_host: None,
+            shards: Shards::default(),
+            memory_max: ByteSize::default(),
+            node_id: NodeNumber::default(),
+            zone: String::new(),
+            tokens: Tokens::default(),
+            insecure: false,
+            placement_seed: PlacementSeed(random::seed()),
+            identity_key: IdentityKey(random::seed()),
+        }
+    }
+}
+
+impl Config {
+    /// Looks at what only makes sense together.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the field.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let listeners = [("native-addr", self.native_addr), ("http-addr", self.http_addr)];
+        let exposed = listeners.into_iter().find(|(_, address)| !address.ip().is_loopback());
+        match exposed {
+            Some((field, address)) if !self.insecure => Err(ConfigError {
+                field,
+                reason: format!(
+                    "{address} can be reached from other machines and nothing is encrypted: \
+                     listen on loopback, or say --insecure on a network that you trust"
+                ),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A field that a node cannot start with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
+pub struct ConfigError {
+    /// The flag, without its dashes.
+    pub field: &'static str,
+    /// What is wrong with it and what is allowed.
+    pub reason: String,
+}
+
+/// A number of shards, 1 ..= 1,024.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shards(u16);
+
+impl Shards {
+    /// The number.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl Default for Shards {
+    /// One a core.
+    fn default() -> Shards {
+        Shards(u16::try_from(spawn::cores()).unwrap_or(SHARDS_MAX).min(SHARDS_MAX))
+    }
+}
+
+impl TryFrom<u64> for Shards {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Shards, String> {
+        let small = u16::try_from(number).ok().filter(|n| (1..=SHARDS_MAX).contains(n));
+        small.map(Shards).ok_or_else(|| format!("{number} is not in 1 ..= {SHARDS_MAX}"))
+    }
+}
+
+/// The number of a node, 1 ..= 2^53 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeNumber(u64);
+
+impl NodeNumber {
+    /// The number as a node id.
+    pub fn id(self) -> NodeId {
+        NodeId(self.0)
+    }
+}
+
+impl Default for NodeNumber {
+    fn default() -> NodeNumber {
+        NodeNumber(1)
+    }
+}
+
+impl TryFrom<u64> for NodeNumber {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<NodeNumber, String> {
+        let exact = (1..1 << 53).contains(&number); // so that every JSON reader can hold it
+        if exact { Ok(NodeNumber(number)) } else { Err(format!("{number} is not in 1 ..= 2^53 - 1")) }
+    }
+}
+
+/// A number of bytes, written as `1048576`, `512KiB`, `64MiB` or `2GiB`; at least 1 MiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteSize(u64);
+
+impl ByteSize {
+    /// The number of bytes.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl Default for ByteSize {
+    /// 1 GiB: some twenty million keys.
+    fn default() -> ByteSize {
+        ByteSize(1 << 30)
+    }
+}
+
+impl TryFrom<u64> for ByteSize {
+    type Error = String;
+
+    fn try_from(bytes: u64) -> Result<ByteSize, String> {
+        if (1 << 20..=1 << 50).contains(&bytes) {
+            Ok(ByteSize(bytes))
+        } else {
+            Err(format!("{bytes} bytes is not in 1MiB ..= 1PiB"))
+        }
+    }
+}
+
+impl FromStr for ByteSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ByteSize, String> {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let shift = match &text[digits.len()..] {
+            "" | "B" => 0,
+            "KiB" => 10,
+            "MiB" => 20,
+            "GiB" => 30,
+            "TiB" => 40,
+            unit => return Err(format!("{unit} is not one of B, KiB, MiB, GiB, TiB")),
+        };
+        let number: u64 = digits.parse().map_err(|_| format!("{text} is not a size such as 512MiB"))?;
+        let bytes = number.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))?;
+        ByteSize::try_from(bytes)
+    }
+}
+
+/// Reads a number or its text, for command lines and for TOML alike.
+macro_rules! read_from_number_or_text {
+    ($($name:ident),*) => {$(
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<$name, D::Error> {
+                from.deserialize_any(NumberOrText($name::try_from, |text| text.parse()))
+            }
+        }
+    )*};
+}
+
+read_from_number_or_text!(Shards, NodeNumber, ByteSize);
+
+/// Parses the number that a flag or a variable spells.
+macro_rules! parse_as_number {
+    ($($name:ident),*) => {$(
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<$name, String> {
+                $name::try_from(text.parse::<u64>().map_err(|_| format!("{text} is not a whole number"))?)
+            }
+        }
+    )*};
+}
+
+parse_as_number!(Shards, NodeNumber);
+
+struct NumberOrText<T>(fn(u64) -> Result<T, String>, fn(&str) -> Result<T, String>);
+
+impl<T> serde::de::Visitor<'_> for NumberOrText<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<T, E> {
+        (self.0)(number).map_err(E::custom)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<T, E> {
+        let positive = u64::try_from(number).map_err(|_| E::custom(format!("{number} is negative")))?;
+        self.visit_u64(positive)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.1)(text).map_err(E::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_size(text: &str, expect: Result<u64, &str>) {
+        let parsed = text.parse::<ByteSize>().map(ByteSize::get);
+        assert_eq!(parsed.as_ref().map_err(String::as_str), expect.as_ref().map_err(|e| *e), "{text}");
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        check_size("1048576", Ok(1 << 20));
+        check_size("64MiB", Ok(64 << 20));
+        check_size("2GiB", Ok(2 << 30));
+        check_size("2GB", Err("GB is not one of B, KiB, MiB, GiB, TiB"));
+        check_size("MiB", Err("MiB is not a size such as 512MiB"));
+        check_size("5", Err("5 bytes is not in 1MiB ..= 1PiB"));
+        check_size("99999999TiB", Err("99999999TiB is too large"));
+    }
+
+    #[test]
+    fn shards_are_one_to_a_thousand_and_twenty_four() {
+        assert_eq!("4".parse::<Shards>(), Ok(Shards(4)));
+        assert_eq!("0".parse::<Shards>(), Err("0 is not in 1 ..= 1024".into()));
+        assert_eq!("x".parse::<Shards>(), Err("x is not a whole number".into()));
+        assert!("1025".parse::<Shards>().is_err());
+    }
+
+    #[test]
+    fn a_node_does_not_listen_to_the_world_by_accident() {
+        let exposed = Config { native_addr: "0.0.0.0:4170".parse().unwrap(), ..Config::default() };
+        assert_eq!(exposed.validate().unwrap_err().field, "native-addr");
+        assert_eq!(Config { insecure: true, ..exposed }.validate(), Ok(()));
+        assert_eq!(Config::default().validate(), Ok(()));
+    }
+}

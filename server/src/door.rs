@@ -1,0 +1,3 @@
+//! Front doors beside the native one: foreign protocols in, commands for the shards out.
+
+pub mod http;

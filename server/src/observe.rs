@@ -1,0 +1,3 @@
+//! Seeing: what a node tells about itself.
+
+pub mod metrics;

@@ -1,0 +1,300 @@
+//! A shard: one thread that owns one slice of the keys and shares it with nobody.
+//!
+//! It repeats a *turn* for each connection with something to say: read what the socket holds, read the clock once,
+//! decide every command in arrival order, write the replies in one system call. One clock reading per turn makes a batch
+//! agree with itself. Between turns it decides what other threads left in its mailbox and forgets idle keys.
+//!
+//! Invariants:
+//! - Only this thread touches the engine, so neither shard nor engine holds a lock. Tasks of the thread borrow the shard
+//!   for one turn and never across an `await`.
+//! - A turn is bounded by [`turn::COMMANDS_PER_TURN_MAX`], the mailbox's share by [`MAIL_PER_TURN_MAX`], the sweep's by
+//!   [`EXPIRIES_PER_TURN_MAX`].
+//!
+//! Not here: who owns a key (`cluster`), arithmetic (`tallyring_engine`), foreign protocols (`door`).
+
+mod apply;
+pub mod command;
+mod guests;
+pub mod mailbox;
+pub mod native;
+pub mod outlet;
+mod session;
+mod turn;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tallyring_engine::{Bounds, Engine, Identity, Timestamp};
+use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, NodeId, PlacementSeed};
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use self::command::Envelope;
+use self::guests::Guests;
+use self::mailbox::Mailbox;
+use self::native::Arrival;
+use self::outlet::{Outgoing, Outlet};
+use self::session::Session;
+use crate::sys::clock::Clock;
+
+/// Messages that a shard's mailbox holds; one more is refused.
+pub const MAILBOX_MAX: usize = 16 * 1_024;
+
+/// Messages taken from the mailbox before the connections have their turn.
+const MAIL_PER_TURN_MAX: usize = 256;
+
+/// Idle keys looked at before the connections have their turn: some fifty microseconds' work.
+const EXPIRIES_PER_TURN_MAX: usize = 512;
+
+/// How long the sweep rests when it has caught up.
+const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What other threads ask of a shard.
+#[derive(Debug)]
+pub enum Message {
+    /// Decide this and answer its connection.
+    Command(Envelope),
+    /// Serve this connection from now on.
+    Adopt(Arrival),
+    /// Tell every connection: the frame of a new topology.
+    Topology(Bytes),
+    /// Say how you are.
+    Report(oneshot::Sender<Report>),
+}
+
+/// A mailbox of shards.
+pub type ShardMailbox = Mailbox<Message>;
+
+/// What tells keys apart and places them; the same in every shard of the cluster.
+#[derive(Clone, Debug)]
+pub struct Seeds {
+    /// Places keys on the ring.
+    pub placement: PlacementSeed,
+    /// Tells apart the keys of one place.
+    pub identity: IdentityHasher,
+}
+
+impl Seeds {
+    fn identify(&self, key: KeyRef<'_>, algorithm: AlgorithmCode) -> Identity {
+        Identity { placement: self.placement.place(key).0, identity: self.identity.identity(key, algorithm) }
+    }
+}
+
+/// How a shard is, for metrics.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Entries held.
+    pub keys: usize,
+    /// Bytes held.
+    pub bytes: usize,
+    /// Connections served now.
+    pub connections: usize,
+    /// Messages waiting in the mailbox.
+    pub mail: usize,
+    /// Counts since the start.
+    pub tally: Tally,
+    /// Decisions by rule.
+    pub rules: Vec<RuleReport>,
+}
+
+/// What a shard counts besides decisions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Request frames read.
+    pub frames: u64,
+    /// Requests sent on to the shard that owns their key.
+    pub forwarded: u64,
+    /// Requests refused because that shard's mailbox was full.
+    pub overloaded: u64,
+    /// Keys forgotten because they were whole again.
+    pub expired: u64,
+}
+
+/// The decisions of one rule.
+#[derive(Clone, Debug, Default)]
+pub struct RuleReport {
+    /// The rule's id; empty = none.
+    pub rule: String,
+    /// Calls allowed.
+    pub allowed: u64,
+    /// Calls denied.
+    pub denied: u64,
+    /// Calls that memory had no room for.
+    pub full: u64,
+}
+
+/// What a shard needs to start.
+#[derive(Debug)]
+pub struct ShardSetup {
+    /// Its number inside the node.
+    pub index: u16,
+    /// Its node.
+    pub node: NodeId,
+    /// Every shard's mailbox, its own among them.
+    pub mailboxes: Arc<[ShardMailbox]>,
+    /// What places keys.
+    pub seeds: Seeds,
+    /// How much it may hold.
+    pub bounds: Bounds,
+    /// The node's clock.
+    pub clock: Clock,
+    /// Where it says that it is alive, in microseconds of the clock.
+    pub pulse: Arc<AtomicU64>,
+    /// Cancelled when the node drains.
+    pub draining: CancellationToken,
+}
+
+/// The state of one shard's thread.
+#[derive(Debug)]
+pub struct Shard {
+    index: u16,
+    node: NodeId,
+    mailboxes: Arc<[ShardMailbox]>,
+    seeds: Seeds,
+    clock: Clock,
+    engine: Engine,
+    staged: Vec<turn::Staged>,
+    guests: Guests,
+    /// The connections, by the order they came in.
+    outlets: BTreeMap<u64, Arc<Outlet>>,
+    arrivals: u64,
+    draining: CancellationToken,
+    tally: Tally,
+}
+
+/// Runs a shard until the node drains and its last connection is gone.
+pub async fn run(setup: ShardSetup) {
+    let ShardSetup { index, node, mailboxes, seeds, bounds, clock, pulse, draining } = setup;
+    let shard = Rc::new(RefCell::new(Shard {
+        index,
+        node,
+        mailboxes: Arc::clone(&mailboxes),
+        seeds,
+        clock,
+        engine: Engine::new(bounds),
+        staged: Vec::with_capacity(turn::BATCH_MAX),
+        guests: Guests::default(),
+        outlets: BTreeMap::new(),
+        arrivals: 0,
+        draining: draining.clone(),
+        tally: Tally::default(),
+    }));
+    let sweep = tokio::task::spawn_local(sweep(Rc::clone(&shard), pulse));
+    let mailbox = &mailboxes[usize::from(index)];
+    loop {
+        tokio::select! {
+            biased;
+            () = mailbox.arrival() => {}
+            () = draining.cancelled() => break,
+        }
+        while take_mail(&shard, mailbox) {
+            tokio::task::yield_now().await;
+        }
+    }
+    drain(&shard, mailbox).await;
+    sweep.abort();
+}
+
+/// Handles a bounded share of the mailbox; true if there is more.
+fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
+    let now = shard.borrow_mut().now();
+    for _ in 0..MAIL_PER_TURN_MAX {
+        let Some(message) = mailbox.pop() else { return false };
+        match message {
+            Message::Command(envelope) => shard.borrow_mut().decide_envelope(envelope, now),
+            Message::Adopt(arrival) => {
+                tokio::task::spawn_local(native::serve(Rc::clone(shard), arrival));
+            }
+            Message::Topology(frame) => shard.borrow().tell_everybody(|| Outgoing::Push(frame.clone())),
+            // Whoever asked may have stopped waiting.
+            Message::Report(to) => drop(to.send(shard.borrow().report())),
+        }
+    }
+    !mailbox.is_empty()
+}
+
+/// Says goodbye to every connection and answers what they and other shards still ask, until the last one is gone.
+async fn drain(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) {
+    shard.borrow().tell_everybody(|| Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
+    while !shard.borrow().outlets.is_empty() || !mailbox.is_empty() {
+        take_mail(shard, mailbox);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Why a draining node ends its connections.
+const DRAINING: &str = "the node is shutting down";
+
+/// Forgets keys that are whole again, a bounded share at a time, and says that the thread is alive.
+async fn sweep(shard: Rc<RefCell<Shard>>, pulse: Arc<AtomicU64>) {
+    loop {
+        let expired = shard.borrow_mut().expire(&pulse);
+        if expired < EXPIRIES_PER_TURN_MAX {
+            tokio::time::sleep(SWEEP_INTERVAL).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl Shard {
+    fn now(&mut self) -> Timestamp {
+        self.engine.advance(Timestamp::from_micros(self.clock.now_us()))
+    }
+
+    fn shards(&self) -> u16 {
+        u16::try_from(self.mailboxes.len()).expect("a node has at most SHARDS_MAX shards")
+    }
+
+    /// Registers a connection.
+    fn enter(&mut self, session: &Session) -> u64 {
+        self.arrivals += 1;
+        self.outlets.insert(self.arrivals, Arc::clone(&session.outlet));
+        if self.draining.is_cancelled() {
+            session.outlet.push(Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
+        }
+        self.arrivals
+    }
+
+    /// Forgets a connection and the limits it defined.
+    fn leave(&mut self, ticket: u64, session: Session) {
+        self.outlets.remove(&ticket);
+        for handle in session.into_handles() {
+            self.engine.release(handle.id);
+        }
+    }
+
+    fn tell_everybody(&self, what: impl Fn() -> Outgoing) {
+        self.outlets.values().for_each(|outlet| outlet.push(what()));
+    }
+
+    fn expire(&mut self, pulse: &AtomicU64) -> usize {
+        let now = self.now();
+        pulse.store(self.clock.now_us(), Ordering::Relaxed);
+        let expired = self.engine.expire(now, EXPIRIES_PER_TURN_MAX);
+        self.tally.expired += expired as u64;
+        expired
+    }
+
+    fn report(&self) -> Report {
+        let rules = self.engine.rule_counts().map(|counts| RuleReport {
+            rule: counts.rule.to_owned(),
+            allowed: counts.allowed,
+            denied: counts.denied,
+            full: counts.full,
+        });
+        Report {
+            keys: self.engine.keys(),
+            bytes: self.engine.bytes(),
+            connections: self.outlets.len(),
+            mail: self.mailboxes[usize::from(self.index)].len(),
+            tally: self.tally,
+            rules: rules.collect(),
+        }
+    }
+}

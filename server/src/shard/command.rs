@@ -1,0 +1,102 @@
+//! One operation on one key, as a shard decides it, whichever door it came through.
+
+use std::sync::Arc;
+
+use tallyring_engine::{Algorithm, Ask, Calendar, Invalid, Limit, Period, Timestamp};
+use tallyring_protocol::{AlgorithmCode, Define, Key, PeriodCode};
+
+use super::outlet::Outlet;
+
+/// What is asked of a limit.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// Decide, and charge if allowed.
+    Check(Ask),
+    /// Grant up to `cost` units, leaving `keep`.
+    Take {
+        /// Units wanted.
+        cost: u64,
+        /// Units that must remain.
+        keep: u64,
+    },
+    /// Give units back.
+    Refund {
+        /// Units to give back.
+        cost: u64,
+        /// When they were charged, if known.
+        charged_at: Option<Timestamp>,
+    },
+}
+
+/// The numbers of a limit and the rule that they are from: what a handle stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Definition {
+    /// The rule's id; empty = none.
+    pub rule: Box<str>,
+    /// The numbers.
+    pub limit: Limit,
+}
+
+impl Definition {
+    /// Validates what a client defined.
+    ///
+    /// # Errors
+    /// [`Invalid`] names the first number that is out of its range.
+    pub fn from_wire(define: &Define<'_>) -> Result<Definition, Invalid> {
+        let period = match define.period {
+            PeriodCode::Micros(us) => Period::Micros(us),
+            PeriodCode::Day => Period::Calendar(Calendar::Day),
+            PeriodCode::Week => Period::Calendar(Calendar::Week),
+            PeriodCode::Month => Period::Calendar(Calendar::Month),
+        };
+        let burst = (define.burst > 0).then_some(define.burst);
+        let limit = Limit::new(algorithm_of(define.algorithm), define.limit, period, burst)?;
+        Ok(Definition { rule: define.rule.into(), limit })
+    }
+}
+
+/// A command for another shard, with the way back.
+#[derive(Debug)]
+pub struct Envelope {
+    /// The key, copied out of its frame.
+    pub key: Key,
+    /// What to do.
+    pub errand: Errand,
+    /// The request's id on its connection.
+    pub id: u32,
+    /// The connection that waits.
+    pub reply_to: Arc<Outlet>,
+}
+
+/// What an [`Envelope`] asks for.
+#[derive(Debug)]
+pub enum Errand {
+    /// An operation under a limit.
+    Decide(Arc<Definition>, Op),
+    /// Forget the key under every algorithm.
+    Reset,
+}
+
+/// The engine's algorithm of a wire number.
+pub fn algorithm_of(code: AlgorithmCode) -> Algorithm {
+    match code {
+        AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
+        AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,
+        AlgorithmCode::FixedWindow => Algorithm::FixedWindow,
+        AlgorithmCode::SlidingLog => Algorithm::SlidingLog,
+        AlgorithmCode::SlidingCounter => Algorithm::SlidingCounter,
+        AlgorithmCode::Concurrency => Algorithm::Concurrency,
+    }
+}
+
+/// The wire number of an engine's algorithm.
+pub fn code_of(algorithm: Algorithm) -> AlgorithmCode {
+    match algorithm {
+        Algorithm::TokenBucket => AlgorithmCode::TokenBucket,
+        Algorithm::LeakyBucket => AlgorithmCode::LeakyBucket,
+        Algorithm::FixedWindow => AlgorithmCode::FixedWindow,
+        Algorithm::SlidingLog => AlgorithmCode::SlidingLog,
+        Algorithm::SlidingCounter => AlgorithmCode::SlidingCounter,
+        Algorithm::Concurrency => AlgorithmCode::Concurrency,
+    }
+}

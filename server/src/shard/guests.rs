@@ -1,0 +1,40 @@
+//! Limits of commands that came from other threads: they bring their numbers with them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tallyring_engine::{Engine, LimitId};
+
+use super::command::Definition;
+
+/// Definitions kept interned for senders; beyond it all are forgotten, which costs nothing but finding them again.
+const GUESTS_MAX: usize = 1_024;
+
+/// Keeps the limits of recent senders interned, so that a mis-addressed stream does not intern one a command.
+///
+/// A sender's handle is one allocation for its life, so its address is enough to find it again; the definition is held
+/// here, so the address is not used by another while it is in the map.
+#[derive(Debug, Default)]
+pub(super) struct Guests(BTreeMap<usize, (Arc<Definition>, LimitId)>);
+
+impl Guests {
+    /// The id of a definition in this shard's engine; `None` if the engine has no room for another limit.
+    pub(super) fn intern(&mut self, engine: &mut Engine, definition: &Arc<Definition>) -> Option<LimitId> {
+        let address = Arc::as_ptr(definition).addr();
+        if let Some((_, id)) = self.0.get(&address) {
+            return Some(*id);
+        }
+        if self.0.len() == GUESTS_MAX {
+            self.clear(engine);
+        }
+        let id = engine.intern(&definition.rule, definition.limit).ok()?;
+        self.0.insert(address, (Arc::clone(definition), id));
+        Some(id)
+    }
+
+    fn clear(&mut self, engine: &mut Engine) {
+        while let Some((_, (_, id))) = self.0.pop_first() {
+            engine.release(id);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What other threads have for a connection: replies to requests that another shard decided, and pushes.
+
+use bytes::Bytes;
+use crossbeam::queue::SegQueue;
+use tallyring_protocol::{GoodbyeCode, Reply};
+use tokio::sync::Notify;
+
+/// Something to be written to a connection by the task that owns it.
+#[derive(Debug)]
+pub enum Outgoing {
+    /// The reply of another shard to the request with this id.
+    Reply(u32, Reply<'static>),
+    /// A frame that nobody asked for, already encoded: the same bytes serve every connection.
+    Push(Bytes),
+    /// The connection is to end: say why, answer what is still asked for a moment, close.
+    Goodbye(GoodbyeCode, &'static str),
+}
+
+/// The way to a connection from other threads.
+///
+/// Bounded by what is put in: a session forwards no more than `FORWARDS_MAX` requests
+/// at once, each is answered once, and pushes are rare.
+#[derive(Debug, Default)]
+pub struct Outlet {
+    queue: SegQueue<Outgoing>,
+    wake: Notify,
+}
+
+impl Outlet {
+    /// Leaves something for the connection.
+    pub fn push(&self, outgoing: Outgoing) {
+        self.queue.push(outgoing);
+        self.wake.notify_one();
+    }
+
+    /// Takes the oldest, if there is one.
+    pub fn pop(&self) -> Option<Outgoing> {
+        self.queue.pop()
+    }
+
+    /// Waits until there may be something.
+    pub async fn arrival(&self) {
+        self.wake.notified().await;
+    }
+}

@@ -1,0 +1,60 @@
+//! What a shard knows of one native connection: its limits, its role, its way back from other shards.
+
+use std::sync::Arc;
+
+use tallyring_engine::{Algorithm, LimitId};
+use tallyring_protocol::bounds::HANDLES_MAX;
+use tallyring_protocol::{AlgorithmCode, Malformed, Role};
+
+use super::command::{Definition, code_of};
+use super::outlet::Outlet;
+
+/// Requests of one connection that other shards may be deciding at once; one more is answered `overloaded`.
+pub(super) const FORWARDS_MAX: usize = 1_024;
+
+/// A defined limit.
+#[derive(Debug)]
+pub(super) struct Handle {
+    pub(super) id: LimitId,
+    pub(super) algorithm: AlgorithmCode,
+    /// For the shards that the keys of this connection should not have come to.
+    pub(super) definition: Arc<Definition>,
+}
+
+/// The state of one connection.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) role: Role,
+    pub(super) outlet: Arc<Outlet>,
+    pub(super) forwards_in_flight: usize,
+    handles: Vec<Option<Handle>>,
+}
+
+impl Session {
+    pub(super) fn new(role: Role) -> Session {
+        Session { role, outlet: Arc::default(), forwards_in_flight: 0, handles: Vec::new() }
+    }
+
+    /// The limit behind a handle.
+    #[inline]
+    pub(super) fn handle(&self, handle: u16) -> Result<&Handle, Malformed> {
+        let found = self.handles.get(usize::from(handle)).and_then(Option::as_ref);
+        found.ok_or(Malformed::new("handle", "no limit was defined under it on this connection"))
+    }
+
+    /// Puts a limit behind a handle and returns the one that was there.
+    pub(super) fn define(&mut self, handle: u16, id: LimitId, definition: Definition) -> Option<Handle> {
+        assert!(handle < HANDLES_MAX, "a frame with a larger handle is malformed");
+        let at = usize::from(handle);
+        if self.handles.len() <= at {
+            self.handles.resize_with(at + 1, || None);
+        }
+        let algorithm: Algorithm = definition.limit.algorithm();
+        self.handles[at].replace(Handle { id, algorithm: code_of(algorithm), definition: Arc::new(definition) })
+    }
+
+    /// Every limit of the connection, which ends.
+    pub(super) fn into_handles(self) -> impl Iterator<Item = Handle> {
+        self.handles.into_iter().flatten()
+    }
+}

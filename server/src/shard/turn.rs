@@ -1,0 +1,252 @@
+//! A turn: everything that one read brought, decided in arrival order under one reading of the clock.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::{Buf, BytesMut};
+use tallyring_engine::{Ask, Identity, Invalid, LimitId, Timestamp};
+use tallyring_protocol::bounds::{HEADER_BYTES, REQUEST_BYTES_MAX};
+use tallyring_protocol::{
+    AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Refund, Reply, Request, Role, frame, shard_of,
+};
+
+use super::Shard;
+use super::apply::apply;
+use super::command::{Definition, Envelope, Errand, Op};
+use super::session::{FORWARDS_MAX, Session};
+
+/// Frames that one turn of a connection decides before the others have theirs.
+pub(super) const COMMANDS_PER_TURN_MAX: usize = 512;
+
+/// Commands that are hashed and prefetched together: enough to overlap their waits for memory.
+pub(super) const BATCH_MAX: usize = 64;
+
+/// A command whose key is on its way from memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Staged {
+    id: u32,
+    identity: Identity,
+    limit: LimitId,
+    op: Op,
+}
+
+/// Whether a turn has left frames undecided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// The rest of the bytes, if any, is the beginning of a frame.
+    Done,
+    /// The turn ended at its bound.
+    More,
+}
+
+impl Shard {
+    /// Decides the frames at the front of `inbox` and appends the replies to `outbox`.
+    ///
+    /// # Errors
+    /// A length that no frame can have. What came before it is decided and answered.
+    pub(super) fn turn(
+        &mut self,
+        session: &mut Session,
+        inbox: &mut BytesMut,
+        outbox: &mut Vec<u8>,
+    ) -> Result<Turn, FrameError> {
+        if inbox.len() < HEADER_BYTES {
+            return Ok(Turn::Done);
+        }
+        let now = self.now();
+        let mut taken = 0;
+        let mut frames = 0;
+        let ended = loop {
+            if frames == COMMANDS_PER_TURN_MAX {
+                break Ok(Turn::More);
+            }
+            match frame::split(&inbox[taken..], REQUEST_BYTES_MAX) {
+                Ok(Some((frame, len))) => {
+                    taken += len;
+                    frames += 1;
+                    self.accept(&frame, now, session, outbox);
+                }
+                Ok(None) => break Ok(Turn::Done),
+                Err(error) => break Err(error),
+            }
+        };
+        self.decide_staged(now, outbox);
+        self.tally.frames += frames as u64;
+        inbox.advance(taken);
+        ended
+    }
+
+    /// Stages a frame if it is a decision of this shard; else answers it, after what is staged.
+    #[inline]
+    fn accept(&mut self, frame: &Frame<'_>, now: Timestamp, session: &mut Session, outbox: &mut Vec<u8>) {
+        let decided = match Request::decode(frame) {
+            Ok(Request::Check(charge)) => self.check(frame.id, &charge, session),
+            Ok(Request::Take(charge)) => self.take(frame.id, &charge, session),
+            Ok(Request::Refund(refund)) => self.refund(frame.id, &refund, session),
+            Ok(Request::Reset(key)) => {
+                self.decide_staged(now, outbox);
+                self.reset(frame.id, key, now, session)
+            }
+            Ok(Request::Define(define)) => {
+                self.decide_staged(now, outbox);
+                Ok(Some(self.define(&define, session)))
+            }
+            Ok(Request::Ping) => Ok(Some(Reply::Pong)),
+            Err(malformed) => Err(malformed.into()),
+        };
+        match decided {
+            Ok(None) => {}
+            Ok(Some(reply)) => reply.encode(frame.id, outbox),
+            Err(refusal) => refusal.into_reply().encode(frame.id, outbox),
+        }
+        if self.staged.len() == BATCH_MAX {
+            self.decide_staged(now, outbox);
+        }
+    }
+
+    #[inline]
+    fn check(&mut self, id: u32, charge: &Charge<'_>, session: &mut Session) -> Answer {
+        let ask = Ask::try_new(charge.cost, charge.keep, charge.force)?;
+        self.stage(id, charge.handle, charge.key, Op::Check(ask), session)
+    }
+
+    fn take(&mut self, id: u32, charge: &Charge<'_>, session: &mut Session) -> Answer {
+        let Ask { cost, keep, .. } = Ask::try_new(charge.cost, charge.keep, false)?;
+        self.stage(id, charge.handle, charge.key, Op::Take { cost, keep }, session)
+    }
+
+    fn refund(&mut self, id: u32, refund: &Refund<'_>, session: &mut Session) -> Answer {
+        let cost = Ask::try_new(refund.cost, 0, false)?.cost;
+        let charged_at = match refund.charged_at_us {
+            Some(us) if us > Timestamp::MAX.as_micros() => {
+                return Err(Malformed::new("charged_at_us", "microseconds since the epoch, at most 2^53 - 1").into());
+            }
+            known => known.map(Timestamp::from_micros),
+        };
+        self.stage(id, refund.handle, refund.key, Op::Refund { cost, charged_at }, session)
+    }
+
+    /// Brings a command's key closer if it is this shard's; else sends the command to the shard whose it is.
+    #[inline]
+    fn stage(&mut self, id: u32, handle: u16, key: KeyRef<'_>, op: Op, session: &mut Session) -> Answer {
+        let limit = session.handle(handle)?;
+        let placement = self.seeds.placement.place(key);
+        if shard_of(placement, self.shards()) != self.index {
+            let errand = Errand::Decide(Arc::clone(&limit.definition), op);
+            return Ok(self.forward(id, key, errand, shard_of(placement, self.shards()), session));
+        }
+        let identity =
+            Identity { placement: placement.0, identity: self.seeds.identity.identity(key, limit.algorithm) };
+        self.engine.prefetch(identity);
+        self.staged.push(Staged { id, identity, limit: limit.id, op });
+        Ok(None)
+    }
+
+    fn decide_staged(&mut self, now: Timestamp, outbox: &mut Vec<u8>) {
+        for staged in self.staged.drain(..) {
+            let Staged { id, identity, limit, op } = staged;
+            apply(&mut self.engine, now, identity, limit, op).encode(id, outbox);
+        }
+    }
+
+    /// Leaves a command in another shard's mailbox; the reply comes through the session's outlet.
+    fn forward(
+        &mut self,
+        id: u32,
+        key: KeyRef<'_>,
+        errand: Errand,
+        shard: u16,
+        session: &mut Session,
+    ) -> Option<Reply<'static>> {
+        if session.forwards_in_flight == FORWARDS_MAX {
+            return Some(Reply::Overloaded);
+        }
+        let envelope = Envelope { key: key.to_key(), errand, id, reply_to: Arc::clone(&session.outlet) };
+        if self.mailboxes[usize::from(shard)].push(super::Message::Command(envelope)).is_err() {
+            self.tally.overloaded += 1;
+            return Some(Reply::Overloaded);
+        }
+        self.tally.forwarded += 1;
+        session.forwards_in_flight += 1;
+        None
+    }
+
+    fn define(&mut self, define: &Define<'_>, session: &mut Session) -> Reply<'static> {
+        let definition = match Definition::from_wire(define) {
+            Ok(definition) => definition,
+            Err(invalid) => return Refusal::from(invalid).into_reply(),
+        };
+        let Ok(id) = self.engine.intern(&definition.rule, definition.limit) else { return Reply::Full };
+        if let Some(replaced) = session.define(define.handle, id, definition) {
+            self.engine.release(replaced.id);
+        }
+        Reply::Defined
+    }
+
+    fn reset(&mut self, id: u32, key: KeyRef<'_>, now: Timestamp, session: &mut Session) -> Answer {
+        if session.role != Role::Admin {
+            return Err(Malformed::new("kind", "a reset needs an admin's token").into());
+        }
+        let shard = shard_of(self.seeds.placement.place(key), self.shards());
+        if shard != self.index {
+            return Ok(self.forward(id, key, Errand::Reset, shard, session));
+        }
+        Ok(Some(self.reset_here(key, now)))
+    }
+
+    fn reset_here(&mut self, key: KeyRef<'_>, now: Timestamp) -> Reply<'static> {
+        let mut found = false;
+        for algorithm in AlgorithmCode::ALL {
+            let identity = self.seeds.identify(key, algorithm);
+            found |= self.engine.reset(now, identity);
+        }
+        Reply::ResetDone { found }
+    }
+
+    /// Decides a command that another thread sent.
+    pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) {
+        let key = envelope.key.as_ref();
+        let reply = match envelope.errand {
+            Errand::Reset => self.reset_here(key, now),
+            Errand::Decide(definition, op) => match self.guests.intern(&mut self.engine, &definition) {
+                None => Reply::Full,
+                Some(limit) => {
+                    let identity = self.seeds.identify(key, super::command::code_of(definition.limit.algorithm()));
+                    apply(&mut self.engine, now, identity, limit, op)
+                }
+            },
+        };
+        envelope.reply_to.push(super::outlet::Outgoing::Reply(envelope.id, reply));
+    }
+}
+
+/// A reply at once, none yet, or what is wrong with the request.
+type Answer = Result<Option<Reply<'static>>, Refusal>;
+
+/// Why a request makes no sense, in the protocol's words or in the engine's.
+enum Refusal {
+    Malformed(Malformed),
+    Invalid(Invalid),
+}
+
+impl From<Malformed> for Refusal {
+    fn from(error: Malformed) -> Refusal {
+        Refusal::Malformed(error)
+    }
+}
+
+impl From<Invalid> for Refusal {
+    fn from(error: Invalid) -> Refusal {
+        Refusal::Invalid(error)
+    }
+}
+
+impl Refusal {
+    #[cold]
+    fn into_reply(self) -> Reply<'static> {
+        match self {
+            Refusal::Malformed(error) => Reply::invalid(error),
+            Refusal::Invalid(error) => Reply::Invalid { field: error.field, reason: Cow::Owned(error.to_string()) },
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Sockets. A stream can be handed from the thread that accepted it to the shard thread that will own it.
+
+use std::io;
+use std::net::SocketAddr;
+
+#[cfg(not(feature = "sim"))]
+pub use tokio::net::{TcpListener, TcpStream};
+#[cfg(feature = "sim")]
+pub use turmoil::net::{TcpListener, TcpStream};
+
+/// Connections that the kernel holds until they are accepted.
+#[cfg(not(feature = "sim"))]
+const BACKLOG_MAX: i32 = 1_024;
+
+/// A socket that listens already, bound to no runtime yet.
+#[derive(Debug)]
+pub struct Bound(#[cfg(not(feature = "sim"))] std::net::TcpListener, #[cfg(feature = "sim")] TcpListener);
+
+impl Bound {
+    /// Listens at `address`; port 0 takes a free one.
+    ///
+    /// # Errors
+    /// The address is taken, not this machine's, or forbidden.
+    #[cfg(not(feature = "sim"))]
+    pub async fn listen(address: SocketAddr) -> io::Result<Bound> {
+        use socket2::{Domain, Protocol, Socket, Type};
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        socket.set_reuse_address(true)?; // a restart must not wait for the last node's connections to time out
+        socket.set_nonblocking(true)?;
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG_MAX)?;
+        Ok(Bound(socket.into()))
+    }
+
+    /// Listens at the port of `address`, at every address of the simulated host.
+    ///
+    /// # Errors
+    /// The port is taken.
+    #[cfg(feature = "sim")]
+    pub async fn listen(address: SocketAddr) -> io::Result<Bound> {
+        TcpListener::bind((std::net::Ipv4Addr::UNSPECIFIED, address.port())).await.map(Bound)
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// The system does not say.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
+
+    /// Gives the listener to this thread's runtime.
+    ///
+    /// # Errors
+    /// The runtime cannot watch it.
+    pub fn open(self) -> io::Result<TcpListener> {
+        #[cfg(not(feature = "sim"))]
+        return TcpListener::from_std(self.0);
+        #[cfg(feature = "sim")]
+        Ok(self.0)
+    }
+}
+
+/// A stream between two runtimes: bound to neither.
+#[derive(Debug)]
+pub struct Parcel(#[cfg(not(feature = "sim"))] std::net::TcpStream, #[cfg(feature = "sim")] TcpStream);
+
+impl Parcel {
+    /// Takes a stream away from this thread's runtime.
+    ///
+    /// # Errors
+    /// The runtime cannot let go of it.
+    pub fn pack(stream: TcpStream) -> io::Result<Parcel> {
+        #[cfg(not(feature = "sim"))]
+        return stream.into_std().map(Parcel);
+        #[cfg(feature = "sim")]
+        Ok(Parcel(stream))
+    }
+
+    /// Gives the stream to this thread's runtime.
+    ///
+    /// # Errors
+    /// The runtime cannot watch it.
+    pub fn open(self) -> io::Result<TcpStream> {
+        #[cfg(not(feature = "sim"))]
+        return TcpStream::from_std(self.0);
+        #[cfg(feature = "sim")]
+        Ok(self.0)
+    }
+}

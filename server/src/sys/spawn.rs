@@ -1,0 +1,71 @@
+//! Threads, each with a single-threaded runtime of its own. In simulation they are tasks of the one thread there is.
+
+use std::future::Future;
+use std::io;
+
+/// A thread that was started; joined by [`Thread::join`].
+#[derive(Debug)]
+pub struct Thread {
+    #[cfg(not(feature = "sim"))]
+    handle: std::thread::JoinHandle<()>,
+    #[cfg(feature = "sim")]
+    handle: tokio::task::JoinHandle<()>,
+}
+
+/// Starts a thread that runs what `make` returns; the future is made there, so it need not be `Send`.
+///
+/// # Errors
+/// The operating system gives no thread or no event queue.
+#[cfg(not(feature = "sim"))]
+#[allow(clippy::disallowed_methods, reason = "this is the seam that the ban points to")]
+pub fn thread<F: Future<Output = ()> + 'static>(
+    name: String,
+    make: impl FnOnce() -> F + Send + 'static,
+) -> io::Result<Thread> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let body = move || {
+        let tasks = tokio::task::LocalSet::new();
+        tasks.block_on(&runtime, async move { make().await });
+    };
+    Ok(Thread { handle: std::thread::Builder::new().name(name).spawn(body)? })
+}
+
+/// Starts a task of the simulated host that stands for a thread.
+///
+/// # Errors
+/// None in simulation.
+#[cfg(feature = "sim")]
+pub fn thread<F: Future<Output = ()> + 'static>(
+    _name: String,
+    make: impl FnOnce() -> F + Send + 'static,
+) -> io::Result<Thread> {
+    Ok(Thread { handle: tokio::task::spawn_local(async move { make().await }) })
+}
+
+impl Thread {
+    /// Waits until the thread ends.
+    ///
+    /// # Panics
+    /// If the thread panicked: a node that lost a shard must not go on.
+    #[cfg(not(feature = "sim"))]
+    pub async fn join(self) {
+        let joined = tokio::task::spawn_blocking(|| self.handle.join()).await;
+        if let Ok(Err(panic)) | Err(panic) = joined.map_err(tokio::task::JoinError::into_panic) {
+            std::panic::resume_unwind(panic);
+        }
+    }
+
+    /// Waits until the task ends.
+    ///
+    /// # Panics
+    /// If the task panicked.
+    #[cfg(feature = "sim")]
+    pub async fn join(self) {
+        self.handle.await.expect("a simulated thread does not panic");
+    }
+}
+
+/// Threads that this machine runs at once.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
