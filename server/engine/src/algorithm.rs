@@ -4,11 +4,17 @@
 //! there, and [`Counter::store`] gives the words back. So accrual, ageing and rolling are written once an algorithm, and
 //! the decision below once for all of them.
 
+pub(crate) mod any;
+pub(crate) mod concurrency;
+pub(crate) mod fixed_window;
 pub(crate) mod leaky_bucket;
+pub(crate) mod sliding_counter;
+pub(crate) mod sliding_log;
 pub(crate) mod token_bucket;
 
 use crate::decision::{Decision, Wait};
-use crate::limit::{Ask, Limit};
+use crate::limit::{Algorithm, Ask, Limit};
+use crate::side::Side;
 use crate::time::Timestamp;
 
 /// A counter's state as the table keeps it; what the words mean is the algorithm's business.
@@ -35,20 +41,37 @@ pub(crate) trait Budget {
 }
 
 /// A budget that the table can keep.
+///
+/// What [`load`](Counter::load) gave ends in exactly one of [`leave`](Counter::leave), if nothing is to change,
+/// [`store`](Counter::store), or [`free`]: state that is kept aside is taken out meanwhile, not copied.
 pub(crate) trait Counter: Budget + Sized {
     /// The state of a key that nobody has used.
     fn whole(limit: &Limit, now: Timestamp) -> Self;
     /// The stored state, brought to `now` under the numbers it was stored with.
-    fn load(words: Words, limit: &Limit, now: Timestamp) -> Self;
-    /// The state to keep.
-    fn store(self) -> Words;
+    fn load(words: Words, limit: &Limit, now: Timestamp, side: &mut Side) -> Self;
+    /// Leaves the state as it was stored: `words` are those that were loaded.
+    fn leave(self, _words: Words, _side: &mut Side) {}
+    /// Keeps the state, in place of what was loaded from `before`.
+    fn store(self, before: Option<Words>, side: &mut Side) -> Words;
     /// The same state under other numbers.
     fn convert(self, to: &Limit) -> Self;
     /// Gives back units that were charged at `charged_at`, or lately if that is not known; never past whole.
     fn refund(&mut self, units: u64, charged_at: Option<Timestamp>);
+    /// Charges units that were used since `charged_at`, there or not: a bucket goes into debt.
+    fn charge_late(&mut self, units: u64, charged_at: Timestamp);
     /// Whether nothing is missing: then this is the state of a key that nobody has used.
     fn is_whole(&self) -> bool {
         self.wait_until_whole() == 0
+    }
+}
+
+/// Frees what an entry of `algorithm` keeps aside.
+pub(crate) fn free(algorithm: Algorithm, words: Words, side: &mut Side) {
+    match algorithm {
+        Algorithm::SlidingLog => sliding_log::SlidingLog::free(words, side),
+        Algorithm::SlidingCounter => sliding_counter::SlidingCounter::free(words, side),
+        Algorithm::Concurrency => concurrency::Holders::free(words, side),
+        Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::FixedWindow => {}
     }
 }
 

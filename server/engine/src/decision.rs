@@ -72,12 +72,66 @@ pub struct Grant {
     pub reset_after_us: u128,
 }
 
+/// The answer to a check of several parts at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Joint {
+    /// Whether every part was allowed. If not, none was charged.
+    pub allowed: bool,
+    /// The longest wait of the refused parts: a lower bound if a key is named twice.
+    pub retry_after: Wait,
+}
+
+/// The answer to a settlement that found its reservation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// Whole units left, rounded down.
+    pub remaining: u64,
+    /// The smallest wait after which the whole budget is free again, in microseconds.
+    pub reset_after_us: u128,
+}
+
+/// The answer to an acquire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slots {
+    /// Whether the holder holds what it asked for.
+    pub allowed: bool,
+    /// Units that may be held at the same time.
+    pub limit: u64,
+    /// Units held now, this call's included.
+    pub in_use: u64,
+    /// The smallest wait after which the same call would be allowed if nothing else came.
+    pub retry_after: Wait,
+}
+
+/// The answer to a release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Released {
+    /// Whether the holder held something.
+    pub released: bool,
+    /// Units held now.
+    pub in_use: u64,
+}
+
 /// There is no room for another counter: the memory, or this rule's share of it, is used up by live ones.
 ///
 /// A live counter is never dropped to make room: a limiter that silently stops limiting is worse than one that says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no room for another counter")]
 pub struct Full;
+
+/// Why several parts were not decided at all. Nothing was charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JointError {
+    /// A new counter is needed, and there is no room.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// One (key, algorithm) came under two limits.
+    #[error("part {part} names a key of an earlier part under other numbers")]
+    TwoLimits {
+        /// The later of the two parts, counted from 0.
+        part: usize,
+    },
+}
 
 /// There is no room for another limit's numbers: [`Bounds::limits_max`](crate::Bounds::limits_max) are in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

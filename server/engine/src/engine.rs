@@ -3,15 +3,29 @@
 //! An operation finds the entry, brings its state to the present, decides, and writes back what changed. Only a call
 //! that charges, or that comes with other numbers, writes.
 
+mod joint;
+mod keep;
+mod reserve;
+mod slots;
+
+pub use joint::{PARTS_MAX, Part};
+
+use self::keep::Effect;
+use crate::algorithm::any::AnyCounter;
+use crate::algorithm::fixed_window::FixedWindow;
 use crate::algorithm::leaky_bucket::LeakyBucket;
+use crate::algorithm::sliding_counter::SlidingCounter;
+use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::token_bucket::TokenBucket;
-use crate::algorithm::{self, Counter, Verdict};
+use crate::algorithm::{self, Budget, Counter, Verdict};
 use crate::bounds::Bounds;
 use crate::decision::{Decision, Full, Grant, LimitsFull};
 use crate::identity::Identity;
 use crate::limit::{Algorithm, Ask, Limit};
 use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
-use crate::table::{Entry, EntryNo, Table};
+use crate::reservation::Reservations;
+use crate::side::Side;
+use crate::table::Table;
 use crate::time::Timestamp;
 
 /// The counters of one shard: pure decisions over memory, for one thread.
@@ -35,6 +49,9 @@ pub struct Engine {
     bounds: Bounds,
     limits: Limits,
     table: Table,
+    side: Side,
+    reservations: Reservations,
+    joint: joint::Scratch,
     latest: Timestamp,
 }
 
@@ -50,7 +67,19 @@ macro_rules! with_counter {
                 type $counter = LeakyBucket;
                 $body
             }
-            other => unreachable!("{} has its own operations", other.name()),
+            Algorithm::FixedWindow => {
+                type $counter = FixedWindow;
+                $body
+            }
+            Algorithm::SlidingLog => {
+                type $counter = SlidingLog;
+                $body
+            }
+            Algorithm::SlidingCounter => {
+                type $counter = SlidingCounter;
+                $body
+            }
+            Algorithm::Concurrency => unreachable!("slots are acquired and released, not checked"),
         }
     };
 }
@@ -58,7 +87,15 @@ macro_rules! with_counter {
 impl Engine {
     /// An empty engine.
     pub fn new(bounds: Bounds) -> Engine {
-        Engine { limits: Limits::new(&bounds), bounds, table: Table::default(), latest: Timestamp::EPOCH }
+        Engine {
+            limits: Limits::new(&bounds),
+            table: Table::default(),
+            side: Side::default(),
+            reservations: Reservations::new(bounds.reservations_max),
+            joint: joint::Scratch::default(),
+            latest: Timestamp::EPOCH,
+            bounds,
+        }
     }
 
     /// The id of `limit` under the rule of that name. The same pair has the same id; every call needs its own
@@ -111,7 +148,16 @@ impl Engine {
         keep: u64,
     ) -> Result<Grant, Full> {
         let now = self.advance(now);
-        with_counter!(self.limits.get(limit).algorithm(), C => self.take_as::<C>(now, identity, limit, cost, keep))
+        let mut standing = self.stand::<AnyCounter>(now, identity, limit);
+        let counter = &mut standing.counter;
+        let granted = counter.remaining().saturating_sub(keep).min(cost);
+        counter.charge(granted);
+        let grant = Grant { granted, remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
+        self.conclude_charge(now, standing, cost, granted)?;
+        if cost > 0 {
+            self.limits.count(limit, Outcome::of(granted > 0));
+        }
+        Ok(grant)
     }
 
     /// Gives units back, never past full, and answers as a peek.
@@ -126,7 +172,13 @@ impl Engine {
         charged_at: Option<Timestamp>,
     ) -> Decision {
         let now = self.advance(now);
-        with_counter!(self.limits.get(limit).algorithm(), C => self.refund_as::<C>(now, identity, limit, cost, charged_at))
+        let mut standing = self.stand::<AnyCounter>(now, identity, limit);
+        if cost > 0 {
+            standing.counter.refund(cost, charged_at);
+        }
+        let decision = algorithm::decide(&mut standing.counter, Ask::PEEK).decision;
+        self.conclude(standing, if cost > 0 { Effect::Refunded } else { Effect::Nothing });
+        decision
     }
 
     /// Forgets an entry: its key has its whole budget again. Says whether there was one.
@@ -160,7 +212,7 @@ impl Engine {
 
     /// Bytes held, as the allocator sees them.
     pub fn bytes(&self) -> usize {
-        self.table.bytes() + self.limits.bytes()
+        self.table.bytes() + self.side.bytes() + self.reservations.bytes() + self.limits.bytes()
     }
 
     /// Limits in use.
@@ -180,118 +232,12 @@ impl Engine {
         limit: LimitId,
         ask: Ask,
     ) -> Result<Decision, Full> {
-        let found = self.table.find(identity);
-        let mut counter = self.stand::<C>(found, limit, now);
-        let Verdict { decision, charged } = algorithm::decide(&mut counter, ask);
+        let mut standing = self.stand::<C>(now, identity, limit);
+        let Verdict { decision, charged } = algorithm::decide(&mut standing.counter, ask);
+        self.conclude_charge(now, standing, ask.cost, charged)?;
         if !ask.is_peek() {
-            let outcome = if decision.allowed { Outcome::Allowed } else { Outcome::Denied };
-            self.write(found, identity, limit, counter, charged > 0, outcome)?;
+            self.limits.count(limit, Outcome::of(decision.allowed));
         }
         Ok(decision)
-    }
-
-    fn take_as<C: Counter>(
-        &mut self,
-        now: Timestamp,
-        identity: Identity,
-        limit: LimitId,
-        cost: u64,
-        keep: u64,
-    ) -> Result<Grant, Full> {
-        let found = self.table.find(identity);
-        let mut counter = self.stand::<C>(found, limit, now);
-        let granted = counter.remaining().saturating_sub(keep).min(cost);
-        counter.charge(granted);
-        let grant = Grant { granted, remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
-        if cost > 0 {
-            let outcome = if granted > 0 { Outcome::Allowed } else { Outcome::Denied };
-            self.write(found, identity, limit, counter, granted > 0, outcome)?;
-        }
-        Ok(grant)
-    }
-
-    fn refund_as<C: Counter>(
-        &mut self,
-        now: Timestamp,
-        identity: Identity,
-        limit: LimitId,
-        cost: u64,
-        charged_at: Option<Timestamp>,
-    ) -> Decision {
-        let found = self.table.find(identity);
-        let mut counter = self.stand::<C>(found, limit, now);
-        counter.refund(cost, charged_at);
-        let decision = algorithm::decide(&mut counter, Ask::PEEK).decision;
-        if let (Some(no), true) = (found, cost > 0) {
-            self.rewrite(no, limit, counter);
-        }
-        decision
-    }
-
-    /// The budget of `found` at `now` under `limit`: aged under its own numbers, then converted if they are others.
-    fn stand<C: Counter>(&self, found: Option<EntryNo>, limit: LimitId, now: Timestamp) -> C {
-        let numbers = self.limits.get(limit);
-        let Some(no) = found else { return C::whole(numbers, now) };
-        let entry = self.table.get(no);
-        let own = self.limits.get(entry.limit);
-        let counter = C::load(entry.words, own, now);
-        match counter.is_whole() {
-            true => C::whole(numbers, now),
-            false if own == numbers => counter,
-            false => counter.convert(numbers),
-        }
-    }
-
-    /// Keeps what a call changed: a charge, or a conversion.
-    fn write<C: Counter>(
-        &mut self,
-        found: Option<EntryNo>,
-        identity: Identity,
-        limit: LimitId,
-        counter: C,
-        charged: bool,
-        outcome: Outcome,
-    ) -> Result<(), Full> {
-        match found {
-            Some(no) if charged || self.table.get(no).limit != limit => self.rewrite(no, limit, counter),
-            None if charged => self.insert(identity, limit, counter)?,
-            _ => {}
-        }
-        self.limits.count(limit, outcome);
-        Ok(())
-    }
-
-    fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) -> Result<(), Full> {
-        if !self.limits.has_room(limit) || self.bytes() >= self.bounds.bytes_max {
-            self.limits.count(limit, Outcome::Full);
-            return Err(Full);
-        }
-        self.table.insert(identity, Entry { limit, words: counter.store() });
-        self.limits.enter(limit);
-        Ok(())
-    }
-
-    fn rewrite<C: Counter>(&mut self, no: EntryNo, limit: LimitId, counter: C) {
-        if counter.is_whole() {
-            return self.remove(no);
-        }
-        let before = self.table.get(no).limit;
-        self.table.insert(no, Entry { limit, words: counter.store() });
-        if before != limit {
-            self.limits.enter(limit);
-            self.limits.leave(before);
-        }
-    }
-
-    fn remove(&mut self, no: EntryNo) {
-        let limit = self.table.get(no).limit;
-        self.table.remove(no);
-        self.limits.leave(limit);
-    }
-
-    fn is_whole(&self, no: EntryNo, now: Timestamp) -> bool {
-        let entry = self.table.get(no);
-        let own = self.limits.get(entry.limit);
-        with_counter!(own.algorithm(), C => C::load(entry.words, own, now).is_whole())
     }
 }

@@ -7,8 +7,10 @@
 //! [`Decision`] goes back.
 
 pub use bounds::{Bounds, KEY_BYTES};
-pub use decision::{Decision, Full, Grant, LimitsFull, Wait, saturating_us};
-pub use engine::Engine;
+pub use decision::{
+    Decision, Full, Grant, Joint, JointError, LimitsFull, Released, Settled, Slots, Wait, saturating_us,
+};
+pub use engine::{Engine, PARTS_MAX, Part};
 pub use identity::Identity;
 pub use limit::{
     Algorithm, Ask, Calendar, Invalid, LOG_UNITS_MAX, Limit, PERIOD_US_MAX, Period, RESERVATION_TTL_US_MAX, Range,
@@ -22,8 +24,13 @@ mod bounds;
 mod decision;
 mod division;
 mod engine;
+mod heap;
 mod identity;
 mod limit;
 mod limits;
+mod reservation;
+mod side;
+mod slab;
 mod table;
 mod time;
+mod window;

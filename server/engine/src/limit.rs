@@ -70,10 +70,11 @@ impl Algorithm {
         matches!(self, Algorithm::TokenBucket | Algorithm::LeakyBucket)
     }
 
-    const fn limits(self) -> Range {
+    /// The largest limit: a log, which keeps every admitted instant, has a smaller one.
+    pub const fn limit_max(self) -> u64 {
         match self {
-            Algorithm::SlidingLog => Range { min: 1, max: LOG_UNITS_MAX },
-            _ => Range { min: 1, max: UNITS_MAX },
+            Algorithm::SlidingLog => LOG_UNITS_MAX,
+            _ => UNITS_MAX,
         }
     }
 }
@@ -142,7 +143,7 @@ impl Limit {
     /// # Errors
     /// The first field that is out of bounds, in the order `limit`, `calendar`, `period_us`, `burst`.
     pub fn new(algorithm: Algorithm, limit: u64, period: Period, burst: Option<u64>) -> Result<Limit, Invalid> {
-        algorithm.limits().check("limit", limit)?;
+        Range { min: 1, max: algorithm.limit_max() }.check("limit", limit)?;
         match period {
             Period::Calendar(_) if algorithm != Algorithm::FixedWindow => {
                 return Err(Invalid::unwanted("calendar", algorithm));

@@ -21,6 +21,12 @@ pub(crate) enum Outcome {
     Full,
 }
 
+impl Outcome {
+    pub(crate) fn of(allowed: bool) -> Outcome {
+        if allowed { Outcome::Allowed } else { Outcome::Denied }
+    }
+}
+
 /// One rule's counts, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCounts<'a> {
@@ -97,6 +103,11 @@ impl Limits {
         Ok(id)
     }
 
+    /// One more holder claims `id`.
+    pub(crate) fn hold(&mut self, id: LimitId) {
+        self.slot_mut(id).holders += 1;
+    }
+
     /// Gives one holder's claim back.
     pub(crate) fn release(&mut self, id: LimitId) {
         let slot = self.slot_mut(id);
@@ -109,9 +120,9 @@ impl Limits {
         &self.slot(id).limit
     }
 
-    /// Whether the rule of `id` may hold one more key.
-    pub(crate) fn has_room(&self, id: LimitId) -> bool {
-        self.rules[self.slot(id).rule as usize].keys < self.rule_keys_max
+    /// Whether the rule of `id` may hold so many more keys.
+    pub(crate) fn has_room(&self, id: LimitId, keys: u64) -> bool {
+        self.rules[self.slot(id).rule as usize].keys + keys <= self.rule_keys_max
     }
 
     /// One more entry uses `id`.

@@ -32,6 +32,10 @@ impl Table {
         &self.entries[&no]
     }
 
+    pub(crate) fn set(&mut self, no: EntryNo, entry: Entry) {
+        self.entries.insert(no, entry);
+    }
+
     pub(crate) fn insert(&mut self, identity: Identity, entry: Entry) {
         self.entries.insert(identity, entry);
     }

@@ -8,6 +8,7 @@
 use super::token_bucket::TokenBucket;
 use super::{Budget, Counter, Words};
 use crate::limit::Limit;
+use crate::side::Side;
 use crate::time::Timestamp;
 
 /// A queue at one instant.
@@ -49,12 +50,12 @@ impl Counter for LeakyBucket {
         LeakyBucket(TokenBucket::whole(limit, now))
     }
 
-    fn load(words: Words, limit: &Limit, now: Timestamp) -> LeakyBucket {
-        LeakyBucket(TokenBucket::load(words, limit, now))
+    fn load(words: Words, limit: &Limit, now: Timestamp, side: &mut Side) -> LeakyBucket {
+        LeakyBucket(TokenBucket::load(words, limit, now, side))
     }
 
-    fn store(self) -> Words {
-        self.0.store()
+    fn store(self, before: Option<Words>, side: &mut Side) -> Words {
+        self.0.store(before, side)
     }
 
     fn convert(self, to: &Limit) -> LeakyBucket {
@@ -63,5 +64,9 @@ impl Counter for LeakyBucket {
 
     fn refund(&mut self, units: u64, charged_at: Option<Timestamp>) {
         self.0.refund(units, charged_at);
+    }
+
+    fn charge_late(&mut self, units: u64, charged_at: Timestamp) {
+        self.0.charge_late(units, charged_at);
     }
 }

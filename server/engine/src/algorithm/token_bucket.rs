@@ -9,6 +9,7 @@
 use super::{Budget, Counter, Words};
 use crate::division::{div_ceil, div_floor, rescale_floor};
 use crate::limit::{Limit, UNITS_MAX};
+use crate::side::Side;
 use crate::time::Timestamp;
 
 /// A bucket at one instant.
@@ -81,12 +82,12 @@ impl Counter for TokenBucket {
         TokenBucket::holding(limit, now, i128::MAX)
     }
 
-    fn load(words: Words, limit: &Limit, now: Timestamp) -> TokenBucket {
+    fn load(words: Words, limit: &Limit, now: Timestamp, _side: &mut Side) -> TokenBucket {
         let arrival = (u128::from(words[1]) << 64 | u128::from(words[0])) as i128;
         TokenBucket::holding(limit, now, TokenBucket::elapsed(now.as_micros(), limit.limit()) - arrival)
     }
 
-    fn store(self) -> Words {
+    fn store(self, _before: Option<Words>, _side: &mut Side) -> Words {
         let arrival = TokenBucket::elapsed(self.now_us, self.rate) - self.level;
         [arrival as u64, ((arrival as u128) >> 64) as u64]
     }
@@ -103,5 +104,9 @@ impl Counter for TokenBucket {
     /// Tokens are alike: a bucket takes them back whenever they were charged.
     fn refund(&mut self, units: u64, _charged_at: Option<Timestamp>) {
         self.level = (self.level + self.scaled(units)).min(self.scaled(self.ceiling));
+    }
+
+    fn charge_late(&mut self, units: u64, _charged_at: Timestamp) {
+        self.charge(units);
     }
 }

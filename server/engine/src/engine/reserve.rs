@@ -1,0 +1,111 @@
+//! Reserve and settle: charge an estimate now, correct it once the true cost is known.
+
+use super::Engine;
+use super::keep::{Effect, Standing};
+use crate::algorithm::any::AnyCounter;
+use crate::algorithm::{Budget, Counter};
+use crate::decision::{Decision, Full, Settled};
+use crate::identity::Identity;
+use crate::limit::Ask;
+use crate::limits::LimitId;
+use crate::reservation::Reservation;
+use crate::time::Timestamp;
+
+impl Engine {
+    /// Checks `ask` (of cost 1 or more) and, if it is allowed, remembers it as `reservation` for `ttl_us`.
+    ///
+    /// `reservation` names the key and the id: both hashed together, under the key's placement. The same name again,
+    /// while it lives, repeats the first decision and charges nothing, so that a reserve can be retried.
+    ///
+    /// # Errors
+    /// As many reservations live as there may be, or the check needs an entry that finds no room.
+    pub fn reserve(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        reservation: Identity,
+        limit: LimitId,
+        ask: Ask,
+        ttl_us: u64,
+    ) -> Result<Decision, Full> {
+        debug_assert!(ask.cost > 0, "reserving nothing is no reservation");
+        let now = self.advance(now);
+        if let Some(known) = self.reservations.get(reservation, now) {
+            return Ok(known.decision);
+        }
+        self.end_reservation(reservation);
+        if self.reservations.is_full() {
+            self.expire_reservation(now).ok_or(Full)?;
+        }
+        let decision = self.check(now, identity, limit, ask)?;
+        if decision.allowed {
+            let charged = decision.charged.unwrap_or(ask.cost);
+            let until_us = now.as_micros() + ttl_us;
+            self.limits.hold(limit);
+            let kept = Reservation { counter: identity, limit, charged, charged_at: now, decision, until_us };
+            self.reservations.insert(reservation, kept);
+        }
+        Ok(decision)
+    }
+
+    /// Corrects a reservation to what was used: by `charged - actual`, where it was charged, once.
+    ///
+    /// Answers `None` if there is no such reservation, or it was settled, or it has expired: then its estimate stands.
+    ///
+    /// # Errors
+    /// More is to be charged, which needs an entry that finds no room; the reservation stays.
+    pub fn settle(&mut self, now: Timestamp, reservation: Identity, actual: u64) -> Result<Option<Settled>, Full> {
+        let now = self.advance(now);
+        let Some(&known) = self.reservations.get(reservation, now) else { return Ok(None) };
+        let limit = self.limit_in_force(known, now);
+        let standing = self.stand::<AnyCounter>(now, known.counter, limit);
+        let settled = self.correct(standing, known, actual)?;
+        self.end_reservation(reservation);
+        Ok(Some(settled))
+    }
+
+    /// Drops one expired reservation. Says whether there was one.
+    pub(super) fn expire_reservation(&mut self, now: Timestamp) -> Option<()> {
+        let expired = self.reservations.pop_expired(now)?;
+        self.limits.release(expired.limit);
+        Some(())
+    }
+
+    fn end_reservation(&mut self, reservation: Identity) {
+        if let Some(ended) = self.reservations.remove(reservation) {
+            self.limits.release(ended.limit);
+        }
+    }
+
+    /// The limit that the reserved key's state has, or the reservation's own if that state is fresh.
+    fn limit_in_force(&mut self, known: Reservation, now: Timestamp) -> LimitId {
+        match self.table.find(known.counter) {
+            Some(no) if !self.is_whole(no, now) => self.table.get(no).limit,
+            _ => known.limit,
+        }
+    }
+
+    fn correct(
+        &mut self,
+        mut standing: Standing<AnyCounter>,
+        known: Reservation,
+        actual: u64,
+    ) -> Result<Settled, Full> {
+        let counter = &mut standing.counter;
+        counter.refund(known.charged.saturating_sub(actual), Some(known.charged_at));
+        let more = actual.saturating_sub(known.charged);
+        if more > 0 {
+            counter.charge_late(more, known.charged_at);
+        }
+        let settled = Settled { remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
+        let changed = if counter.is_whole() { 0 } else { more };
+        let room = self.room_for(standing.limit, standing.new_keys(changed), changed);
+        if room.is_err() {
+            standing.counter.refund(changed, Some(known.charged_at));
+            self.conclude(standing, Effect::Nothing);
+            return room.map(|()| settled);
+        }
+        self.conclude(standing, if changed > 0 { Effect::Charged } else { Effect::Refunded });
+        Ok(settled)
+    }
+}
