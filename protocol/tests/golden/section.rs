@@ -3,7 +3,7 @@
 /// One section.
 pub(crate) struct Section {
     pub(crate) name: &'static str,
-    lines: Vec<&'static str>,
+    pub(crate) lines: Vec<&'static str>,
 }
 
 /// The sections of a file, in its order.
@@ -26,11 +26,6 @@ impl Section {
     /// All lines as one string of bytes.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         hex(&self.lines.concat().replace(' ', ""))
-    }
-
-    /// What follows this word at the beginning of a line.
-    pub(crate) fn find(&self, word: &str) -> Option<&'static str> {
-        self.lines.iter().find_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
     }
 }
 

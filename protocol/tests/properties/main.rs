@@ -1,0 +1,8 @@
+//! What holds for every message and for any bytes.
+
+mod borrowing;
+mod hostile;
+mod memory;
+mod parts;
+mod round_trip;
+mod splitting;
