@@ -1,1 +1,38 @@
-//! Work in progress.
+//! What a gateway links: asks the store, and answers without it when it is gone.
+//!
+//! ```text
+//!  RateLimitLayer ─► RateLimiter ─► Store ─► router ─► connection ─► a shard of the store
+//!  (feature tower)        │                                 └─ breaker
+//!                         └────► fallback: the same algorithm on this gateway's share of the limit
+//! ```
+//!
+//! - [`Store`]: the store's commands, typed. One deadline a call, one pipelined connection a shard, nothing sent twice.
+//! - [`RateLimiter`]: a limit behind one infallible `check`.
+//! - [`RateLimitLayer`](middleware::RateLimitLayer): that check in front of any tower service, with the headers that
+//!   clients expect.
+//!
+//! Invariants:
+//! - No call waits longer than the deadline, and no queue is unbounded.
+//! - Only `sys` touches sockets, the clock and entropy.
+//!
+//! Not here: the decisions' arithmetic (`tallyring-engine`), frames and placement (`tallyring-protocol`).
+
+mod breaker;
+mod config;
+mod connection;
+mod definition;
+mod error;
+mod gateway;
+mod retry;
+mod router;
+mod seeds;
+mod store;
+mod sys;
+
+pub use config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
+pub use definition::{Definition, LimitHandle};
+pub use error::{HandlesFull, StoreError};
+pub use store::Store;
+pub use tallyring_engine::{Algorithm, Ask, Calendar, Invalid, Limit, Period};
+pub use tallyring_protocol::reply::{Decision as StoreDecision, Grant as StoreGrant};
+pub use tallyring_protocol::{Key, KeyError};

@@ -1,0 +1,74 @@
+//! From a reply of the wire to the outcome of a call, by hand.
+
+use tallyring_protocol::Reply;
+use tallyring_protocol::reply::{Decision, Grant};
+
+use crate::error::StoreError;
+
+/// What the store said to a call, or why it said nothing.
+pub(crate) type Outcome = Result<Answer, StoreError>;
+
+/// What the store said to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// To a check or a refund.
+    Decision(Decision),
+    /// To a take.
+    Grant(Grant),
+    /// To a reset: whether there was anything to forget.
+    Reset { found: bool },
+    /// To a ping.
+    Pong,
+}
+
+/// The outcome that a reply means.
+#[inline]
+pub(crate) fn outcome(reply: Reply<'_>) -> Outcome {
+    match reply {
+        Reply::Decision(decision) => Ok(Answer::Decision(decision)),
+        Reply::Grant(grant) => Ok(Answer::Grant(grant)),
+        Reply::ResetDone { found } => Ok(Answer::Reset { found }),
+        Reply::Pong => Ok(Answer::Pong),
+        refusal => Err(error(refusal)),
+    }
+}
+
+fn error(reply: Reply<'_>) -> StoreError {
+    match reply {
+        Reply::WrongOwner { epoch, node, address } => {
+            StoreError::WrongOwner { epoch, node, address: address.to_owned() }
+        }
+        Reply::Moving { retry_us } => StoreError::Moving { retry_us },
+        Reply::Overloaded => StoreError::Overloaded,
+        Reply::Full => StoreError::Full,
+        Reply::Unavailable => StoreError::Unavailable,
+        Reply::Invalid { field, reason } => {
+            StoreError::Invalid { field: field.to_owned(), reason: reason.into_owned() }
+        }
+        _ => StoreError::Unexpected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tallyring_protocol::NodeId;
+
+    #[test]
+    fn every_refusal_has_its_error() {
+        let check = |reply, error| assert_eq!(outcome(reply), Err(error));
+        check(Reply::Overloaded, StoreError::Overloaded);
+        check(Reply::Full, StoreError::Full);
+        check(Reply::Unavailable, StoreError::Unavailable);
+        check(Reply::Moving { retry_us: 3 }, StoreError::Moving { retry_us: 3 });
+        check(
+            Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "b:1" },
+            StoreError::WrongOwner { epoch: 1, node: NodeId(2), address: "b:1".into() },
+        );
+        check(
+            Reply::Invalid { field: "limit", reason: "0".into() },
+            StoreError::Invalid { field: "limit".into(), reason: "0".into() },
+        );
+        check(Reply::Defined, StoreError::Unexpected);
+    }
+}

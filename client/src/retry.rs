@@ -1,0 +1,95 @@
+//! When a call is made again. A check that may have been charged never is.
+//!
+//! | outcome | again? |
+//! |---|---|
+//! | decided, `full`, `invalid` | no |
+//! | `wrong_owner` | once, at the node that it names |
+//! | `moving` | after the wait that it names |
+//! | never sent, and a connection is just coming up | when it is up |
+//! | `overloaded`, `unavailable`, timeout, connection lost | no: the call was sent |
+//!
+//! All of it within the deadline of the first attempt.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tallyring_protocol::{KeyRef, Request};
+use tokio::time::{sleep_until, timeout_at};
+
+use crate::connection::{Call, Connection, Outcome, Timing};
+use crate::definition::LimitHandle;
+use crate::error::StoreError;
+use crate::router::Router;
+use crate::sys::clock::{self, Instant};
+
+/// Attempts of one call after the first. The deadline ends a call; this bounds how often it can knock until then.
+const ATTEMPTS_MAX: u32 = 5;
+
+/// A call that did not succeed at once.
+pub(crate) struct Retry<'a> {
+    pub(crate) router: &'a Router,
+    pub(crate) key: KeyRef<'a>,
+    pub(crate) request: Request<'a>,
+    pub(crate) limit: Option<&'a LimitHandle>,
+    pub(crate) deadline: Instant,
+}
+
+impl Retry<'_> {
+    /// Whether an error is of a kind that another attempt may help.
+    #[inline]
+    pub(crate) fn helps(error: &StoreError) -> bool {
+        matches!(error, StoreError::Unreachable | StoreError::WrongOwner { .. } | StoreError::Moving { .. })
+    }
+
+    /// Tries again as long as it may help, from the first attempt's `error` on.
+    pub(crate) async fn run(&self, mut error: StoreError) -> Outcome {
+        let mut named = None;
+        for _ in 0..ATTEMPTS_MAX {
+            let connection = match &error {
+                StoreError::WrongOwner { node, address, .. } if named.is_none() => {
+                    let owner = self.router.named(self.key, *node, address);
+                    named = Some(Arc::clone(&owner));
+                    Some(owner)
+                }
+                StoreError::Moving { retry_us } if self.sleep(*retry_us).await => self.router.owner(self.key).ok(),
+                StoreError::Unreachable => self.coming_up(named.as_ref()).await,
+                _ => None,
+            };
+            let Some(connection) = connection else { return Err(error) };
+            error = match self.attempt(&connection).await {
+                Err(error) if Retry::helps(&error) => error,
+                outcome => return outcome,
+            };
+        }
+        Err(error)
+    }
+
+    async fn attempt(&self, connection: &Connection) -> Outcome {
+        let timing = Timing { now: clock::now(), deadline: self.deadline };
+        Call::new(connection, self.request, self.limit, timing).await
+    }
+
+    /// Sleeps for `wait_us` microseconds, unless the deadline comes first.
+    async fn sleep(&self, wait_us: u64) -> bool {
+        let Some(until) = clock::now().checked_add(Duration::from_micros(wait_us)) else { return false };
+        let is_worth_it = until < self.deadline;
+        if is_worth_it {
+            sleep_until(until).await;
+        }
+        is_worth_it
+    }
+
+    /// Waits for the connection to the owner, or to the `named` node, if it is coming up just now.
+    async fn coming_up(&self, named: Option<&Arc<Connection>>) -> Option<Arc<Connection>> {
+        loop {
+            let mut change = std::pin::pin!(self.router.gateway().change());
+            change.as_mut().enable(); // from here on no change is missed
+            match named.cloned().ok_or(StoreError::Unreachable).or_else(|_| self.router.owner(self.key)) {
+                Ok(connection) if connection.is_up() => return Some(connection),
+                Ok(connection) if !connection.may_come_up() => return None,
+                Err(_) if !self.router.gateway().is_hopeful() => return None,
+                Ok(_) | Err(_) => timeout_at(self.deadline, change).await.ok()?,
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! A store made of the protocol crate and a counter a key, whose manners a test can change while it runs.
+
+#![allow(dead_code, reason = "every test file uses a part of it")]
+#![allow(clippy::disallowed_types, reason = "a test's own sockets")]
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tallyring_client::{Store, StoreConfig};
+use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::{
+    GoodbyeCode, Hello, Key, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology, Welcome, frame,
+};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// The seed of every fake cluster.
+pub const SEED: PlacementSeed = PlacementSeed([7; 16]);
+
+/// How a store behaves.
+#[derive(Clone, Debug)]
+pub enum Manners {
+    /// Counts up to each limit.
+    Count,
+    /// Reads and says nothing.
+    Silent,
+    /// Counts, and answers later.
+    Late(Duration),
+    /// Gives this answer to everything.
+    Say(Saying),
+    /// Hangs up when it is asked something.
+    HangUp,
+    /// Welcomes nobody.
+    Refuse(GoodbyeCode),
+}
+
+/// One answer for everything.
+#[derive(Clone, Debug)]
+pub enum Saying {
+    Overloaded,
+    Full,
+    Unavailable,
+    Invalid,
+    Moving { retry_us: u64 },
+    WrongOwner { node: u64, address: String },
+}
+
+/// A request that a fake store has read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The connection it came on, counted from 0.
+    pub connection: usize,
+    /// The shard that the connection was for.
+    pub shard: u16,
+    /// `define`, `ping`, `check` …
+    pub kind: &'static str,
+    /// Whose budget.
+    pub key: Option<Key>,
+}
+
+#[derive(Debug)]
+struct State {
+    manners: Manners,
+    topology: Topology,
+    heard: Vec<Heard>,
+    used: BTreeMap<Vec<u8>, u64>,
+    connections: usize,
+    open: usize,
+}
+
+/// A fake node.
+#[derive(Debug)]
+pub struct FakeStore {
+    address: SocketAddr,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+}
+
+impl FakeStore {
+    /// A cluster of one node with so many shards.
+    pub async fn start(shards: u16) -> FakeStore {
+        FakeStore::start_at("127.0.0.1:0", 1, shards).await
+    }
+
+    /// A node at this address.
+    pub async fn start_at(address: &str, id: u64, shards: u16) -> FakeStore {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let node = Node { id: NodeId(id), weight: 1, shards, native: address.to_string(), zone: String::new() };
+        let topology = Topology { epoch: 1, placement_seed: SEED, nodes: vec![node], gateways: 1 };
+        let state = Arc::new(Mutex::new(State {
+            manners: Manners::Count,
+            topology,
+            heard: Vec::new(),
+            used: BTreeMap::new(),
+            connections: 0,
+            open: 0,
+        }));
+        let task = tokio::spawn(accept(listener, Arc::clone(&state), id));
+        FakeStore { address, state, task }
+    }
+
+    /// `host:port`.
+    pub fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// A client of it, with a deadline that a busy machine keeps.
+    pub fn client(&self) -> Store {
+        self.client_with(|_| ())
+    }
+
+    /// A client of it with other settings.
+    pub fn client_with(&self, change: impl FnOnce(&mut StoreConfig)) -> Store {
+        let mut config = StoreConfig {
+            seeds: vec![self.address()],
+            deadline: Duration::from_millis(500),
+            random_seed: Some(1),
+            ..StoreConfig::default()
+        };
+        change(&mut config);
+        Store::open(config)
+    }
+
+    /// Changes how it behaves from the next request on.
+    pub fn be(&self, manners: Manners) {
+        self.state.lock().manners = manners;
+    }
+
+    /// Changes the topology that the next connection is told.
+    pub fn tell(&self, change: impl FnOnce(&mut Topology)) {
+        change(&mut self.state.lock().topology);
+    }
+
+    /// What it tells about itself.
+    pub fn topology(&self) -> Topology {
+        self.state.lock().topology.clone()
+    }
+
+    /// What it was asked so far, pings left out.
+    pub fn heard(&self) -> Vec<Heard> {
+        self.state.lock().heard.iter().filter(|heard| heard.kind != "ping").cloned().collect()
+    }
+
+    /// How often it was asked `kind`.
+    pub fn times(&self, kind: &str) -> usize {
+        self.state.lock().heard.iter().filter(|heard| heard.kind == kind).count()
+    }
+
+    /// Connections that it has welcomed.
+    pub fn welcomed(&self) -> usize {
+        self.state.lock().connections
+    }
+
+    /// Connections that are open now.
+    pub fn open(&self) -> usize {
+        self.state.lock().open
+    }
+
+    /// Ends it with all of its connections, as a crash does.
+    pub async fn stop(self) {
+        self.task.abort();
+        let _ = self.task.await;
+    }
+}
+
+async fn accept(listener: TcpListener, state: Arc<Mutex<State>>, id: u64) {
+    let mut connections = tokio::task::JoinSet::new(); // dropped with this task, and the connections with it
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        connections.spawn(serve(stream, Arc::clone(&state), id));
+    }
+}
+
+struct Open(Arc<Mutex<State>>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.lock().open -= 1;
+    }
+}
+
+async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, id: u64) -> Option<()> {
+    stream.set_nodelay(true).unwrap();
+    let mut bytes = Vec::new();
+    let (shard, taken) = loop {
+        stream.read_buf(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        if let Some((frame, taken)) = frame::split(&bytes, 1024).unwrap() {
+            break (Hello::decode(&frame).unwrap().shard, taken);
+        }
+    };
+    bytes.drain(..taken);
+    let (greeting, welcomed) = state.lock().greet(id, shard);
+    stream.write_all(&greeting).await.ok()?;
+    let connection = welcomed?;
+    let _open = Open(Arc::clone(&state));
+    let mut limits = BTreeMap::new();
+    loop {
+        let mut out = Vec::new();
+        let mut late = Duration::ZERO;
+        while let Some((frame, taken)) = frame::split(&bytes, 64 * 1024).unwrap() {
+            let request = Request::decode(&frame).unwrap();
+            let mut state = state.lock();
+            state.hear(connection, shard, &request);
+            match state.manners.clone() {
+                Manners::Silent => {}
+                Manners::HangUp if !matches!(request, Request::Define(_)) => return None,
+                Manners::Say(saying) if !matches!(request, Request::Define(_)) => {
+                    saying.reply().encode(frame.id, &mut out);
+                }
+                Manners::Late(wait) => {
+                    late = wait;
+                    state.decide(&request, &mut limits).encode(frame.id, &mut out);
+                }
+                _ => state.decide(&request, &mut limits).encode(frame.id, &mut out),
+            }
+            drop(state);
+            bytes.drain(..taken);
+        }
+        tokio::time::sleep(late).await;
+        stream.write_all(&out).await.ok()?;
+        stream.read_buf(&mut bytes).await.ok().filter(|len| *len > 0)?;
+    }
+}
+
+impl Saying {
+    fn reply(&self) -> Reply<'_> {
+        match self {
+            Saying::Overloaded => Reply::Overloaded,
+            Saying::Full => Reply::Full,
+            Saying::Unavailable => Reply::Unavailable,
+            Saying::Invalid => Reply::Invalid { field: "limit", reason: Cow::Borrowed("none of ours") },
+            Saying::Moving { retry_us } => Reply::Moving { retry_us: *retry_us },
+            Saying::WrongOwner { node, address } => Reply::WrongOwner { epoch: 1, node: NodeId(*node), address },
+        }
+    }
+}
+
+impl State {
+    /// What a newcomer is told, and which connection it is if it is welcome.
+    fn greet(&mut self, id: u64, shard: u16) -> (Vec<u8>, Option<usize>) {
+        let mut out = Vec::new();
+        if let Manners::Refuse(code) = self.manners {
+            Reply::Goodbye { code, reason: Cow::Borrowed("no") }.encode(0, &mut out);
+            return (out, None);
+        }
+        self.connections += 1;
+        self.open += 1;
+        let shards = self.topology.nodes.first().map_or(1, |node| node.shards);
+        Reply::Welcome(Welcome { version: 1, node: NodeId(id), shard, shards, role: Role::Admin }).encode(0, &mut out);
+        Reply::Topology(Cow::Owned(self.topology.to_json())).encode(0, &mut out);
+        (out, Some(self.connections - 1))
+    }
+
+    fn hear(&mut self, connection: usize, shard: u16, request: &Request<'_>) {
+        let (kind, key) = match request {
+            Request::Define(_) => ("define", None),
+            Request::Ping => ("ping", None),
+            Request::Check(charge) => ("check", Some(charge.key)),
+            Request::Take(charge) => ("take", Some(charge.key)),
+            Request::Refund(refund) => ("refund", Some(refund.key)),
+            Request::Reset(key) => ("reset", Some(*key)),
+        };
+        self.heard.push(Heard { connection, shard, kind, key: key.map(|key| key.to_key()) });
+    }
+
+    fn decide(&mut self, request: &Request<'_>, limits: &mut BTreeMap<u16, u64>) -> Reply<'static> {
+        let decision = |allowed, remaining| {
+            let retry_after_us = if allowed { 0 } else { 1_500_000 };
+            let (reset_after_us, at_us) = (2_000_000, 1_600_000_000_000_000);
+            Reply::Decision(Decision {
+                allowed,
+                remaining,
+                retry_after_us,
+                reset_after_us,
+                at_us,
+                charged: None,
+                delay_us: None,
+            })
+        };
+        match *request {
+            Request::Define(define) => {
+                limits.insert(define.handle, if define.burst > 0 { define.burst } else { define.limit });
+                Reply::Defined
+            }
+            Request::Ping => Reply::Pong,
+            Request::Check(charge) => {
+                let Some(limit) = limits.get(&charge.handle) else {
+                    return Reply::Invalid { field: "handle", reason: Cow::Borrowed("not defined") };
+                };
+                let used = self.used.entry(charge.key.block().to_vec()).or_default();
+                let allowed = *used + charge.cost + charge.keep <= *limit;
+                *used += if allowed { charge.cost } else { 0 };
+                decision(allowed, limit - *used)
+            }
+            Request::Take(charge) => {
+                let used = self.used.entry(charge.key.block().to_vec()).or_default();
+                let granted = charge.cost.min(limits[&charge.handle] - *used);
+                *used += granted;
+                Reply::Grant(Grant { granted, remaining: limits[&charge.handle] - *used, reset_after_us: 0, at_us: 0 })
+            }
+            Request::Refund(refund) => {
+                let used = self.used.entry(refund.key.block().to_vec()).or_default();
+                *used -= refund.cost.min(*used);
+                decision(true, limits[&refund.handle] - *used)
+            }
+            Request::Reset(key) => Reply::ResetDone { found: self.used.remove(key.block()).is_some() },
+        }
+    }
+}
