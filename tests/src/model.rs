@@ -25,7 +25,7 @@ mod usage;
 
 use std::collections::BTreeMap;
 
-pub use same::assert_same;
+pub use same::same;
 
 use decision::{AllDecision, Decision, Grant};
 use event::{Call, Event};

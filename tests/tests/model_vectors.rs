@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tallyring_tests::model::{Model, assert_same};
+use tallyring_tests::model::{Model, same};
 
 fn vectors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/vectors")
@@ -21,8 +21,9 @@ fn check(name: &str) {
     let mut expected = expected.lines();
     for (index, event) in events.lines().enumerate() {
         if let Some(found) = model.line(event) {
+            let expected = expected.next().expect("an answer each");
             let line = index + 1;
-            assert_same(&format!("{name}, line {line}: {event}"), &found, expected.next().expect("an answer each"));
+            assert!(same(&found, expected), "{name}, line {line}: {event}\n   found {found}\nexpected {expected}");
         }
     }
     assert_eq!(expected.next(), None, "{name}: answers without an event");

@@ -2,17 +2,19 @@
 
 use serde_json::Value;
 
-/// Panics with `what` unless the two answers are equal as JSON values: the order of names is free, digits are not.
+/// Whether two answers are equal as JSON values: the order of names is free, digits are not.
 ///
 /// Waits can reach 2^85, which a JSON reader would round to a float; here every integer is compared digit by digit.
 ///
-/// ```should_panic
-/// let (one, other) = (r#"{"wait":34560000000000000000000001}"#, r#"{"wait":34560000000000000000000000}"#);
-/// tallyring_tests::model::assert_same("a digit apart", one, other);
 /// ```
-#[track_caller]
-pub fn assert_same(what: &str, found: &str, expected: &str) {
-    assert!(exact(found) == exact(expected), "{what}\n   found {found}\nexpected {expected}");
+/// use tallyring_tests::model::same;
+///
+/// assert!(same(r#"{"a":1,"b":34560000000000000000000000}"#, r#"{"b":34560000000000000000000000,"a":1}"#));
+/// assert!(!same(r#"{"b":34560000000000000000000000}"#, r#"{"b":34560000000000000000000001}"#));
+/// ```
+#[must_use]
+pub fn same(one: &str, other: &str) -> bool {
+    exact(one) == exact(other)
 }
 
 /// The value with each number as the text of its digits; the answer itself, as text, if it is no JSON.
