@@ -37,6 +37,7 @@ ALGORITHMS = {
     "sliding_counter": 5,
     "concurrency": 6,
 }
+DRAINING = 4  # the one goodbye behind which answers may follow
 CALENDAR_UNITS = {"day": 1, "week": 2, "month": 3}
 
 
@@ -311,6 +312,7 @@ class Client:
         self._last_id = 0
         self._last_handle = -1
         self.topology: Topology | None = None
+        self.draining = False
         deadline_max_us = int(deadline_s * 1_000_000)
         self._socket.sendall(hello(shard, deadline_max_us, secrets.randbits(128), "native_client.py", token))
         welcome = self._next()
@@ -356,6 +358,8 @@ class Client:
 
     def ask_all(self, requests: list) -> list[Reply]:
         """Sends requests in one write and waits for all their replies, in the order of the requests."""
+        if self.draining:
+            raise ProtocolError("the node drains: it answers nothing new")
         ids = [self._last_id + 1 + i for i in range(len(requests))]
         self._last_id += len(requests)
         self._socket.sendall(b"".join(make(request_id) for make, request_id in zip(requests, ids)))
@@ -369,8 +373,10 @@ class Client:
         return [replies[request_id] for request_id in ids]
 
     def _pushed(self, reply: Reply) -> None:
-        if reply.kind == GOODBYE:
+        if reply.kind == GOODBYE and reply.fields["code"] != DRAINING:
             raise ProtocolError(f"goodbye: {reply.fields}")
+        if reply.kind == GOODBYE:
+            self.draining = True
         if reply.kind == TOPOLOGY:
             told = reply.fields["topology"]
             if self.topology is None or told.epoch >= self.topology.epoch:

@@ -251,12 +251,14 @@ class RunningNode(unittest.TestCase):
         key = native.key_block(b"bad", b"k")
         asked = {
             "limit": lambda request_id: native.define(request_id, 9, "token_bucket", 0, MINUTE_US),
-            "period": lambda request_id: native.define(request_id, 9, "token_bucket", 5, 0),
+            "period_us": lambda request_id: native.define(request_id, 9, "token_bucket", 5, 0),
+            "calendar": lambda request_id: native.define(request_id, 9, "token_bucket", 5, calendar="day"),
             "burst": lambda request_id: native.define(request_id, 9, "fixed_window", 5, MINUTE_US, burst=5),
             "algorithm": lambda request_id: native.define(request_id, 9, "concurrency", 5, MINUTE_US),
             "cost": lambda request_id: native.check(request_id, bucket, key, cost=10**12 + 1),
             "keep": lambda request_id: native.check(request_id, bucket, key, keep=10**12 + 1),
             "key": lambda request_id: native.check(request_id, bucket, b"\0\0"),
+            "charged_at_us": lambda request_id: native.refund(request_id, bucket, key, 1, 2**53),
             "handle": lambda request_id: native.check(request_id, 77, key),
             "kind": lambda request_id: native.frame(0x7F, 0, 0, request_id),
         }

@@ -17,7 +17,7 @@ fn golden() -> BTreeMap<&'static str, Vec<u8>> {
 
 /// The frame that `bytes` are, to the last one.
 fn whole(bytes: &[u8]) -> Frame<'_> {
-    let (frame, taken) = frame::split(bytes, REPLY_BYTES_MAX).unwrap().expect("a whole frame");
+    let (frame, taken) = frame::split(bytes, REPLY_BYTES_MAX).expect("a length").expect("a whole frame");
     assert_eq!(taken, bytes.len());
     frame
 }

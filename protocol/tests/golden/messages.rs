@@ -52,13 +52,7 @@ fn charge(handle: u16, cost: u64, keep: u64) -> Charge<'static> {
     Charge { handle, cost, keep, force: false, key: key() }
 }
 
-fn limit(
-    handle: u16,
-    algorithm: AlgorithmCode,
-    limit: u64,
-    period: PeriodCode,
-    rule: &'static str,
-) -> Define<'static> {
+fn limit(handle: u16, algorithm: AlgorithmCode, limit: u64, period: PeriodCode, rule: &'static str) -> Define<'static> {
     let rule_version = if rule.is_empty() { 0 } else { 7 };
     Define { handle, algorithm, limit, period, burst: 0, shadow: false, sync: false, rule_version, rule }
 }
@@ -78,14 +72,8 @@ fn hellos() -> Named {
     let bare = Hello { version: 1, shard: 0, deadline_max_us: 0, instance: 1, name: "", token: "" };
     let instance = 0x0F0E_0D0C_0B0A_0908_0706_0504_0302_0100;
     let hello = Hello { version: 1, shard: 2, deadline_max_us: 5_000, instance, name: "edge-1", token: "s3cret" };
-    let largest = Hello {
-        version: 1,
-        shard: u16::MAX,
-        deadline_max_us: u32::MAX,
-        instance: u128::MAX,
-        name: "käse",
-        token: "é",
-    };
+    let names = Hello { name: "käse", token: "é", ..bare };
+    let largest = Hello { shard: u16::MAX, deadline_max_us: u32::MAX, instance: u128::MAX, ..names };
     [("hello", hello), ("hello_bare", bare), ("hello_utf8", largest)].map(|(n, h)| (n, Message::Hello(h))).into()
 }
 

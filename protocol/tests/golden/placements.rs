@@ -51,7 +51,7 @@ fn key(section: &Section) -> Key {
     let raw = find(section, "raw").map(hex);
     let tag = hex(find(section, "tag").expect("tag"));
     let rest = find(section, "rest").map(hex).or(raw.clone()).expect("a rest, or a raw key");
-    let key = Key::new(&tag, &rest).unwrap();
+    let key = Key::new(&tag, &rest).expect("a key within its bounds");
     if let Some(raw) = raw {
         assert_eq!(Key::raw(&raw), Ok(key.clone()), "{}", section.name);
     }

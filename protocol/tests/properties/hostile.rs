@@ -91,3 +91,20 @@ fn deep_json_is_refused_before_it_is_deep() {
     let nodes = format!("{{\"nodes\":{deep}");
     assert!(Topology::from_json(nodes.as_bytes()).is_err());
 }
+
+#[test]
+fn the_fuzzers_corpus_is_read_or_refused() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fuzz/corpus/frames");
+    let inputs: Vec<Vec<u8>> = std::fs::read_dir(folder)
+        .expect("a corpus")
+        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("an input"))
+        .collect();
+    assert!(!inputs.is_empty());
+    for input in inputs {
+        let mut rest = &input[..];
+        while let Ok(Some((frame, taken))) = frame::split(rest, REPLY_BYTES_MAX) {
+            read_as_everything(&frame);
+            rest = &rest[taken..];
+        }
+    }
+}

@@ -14,9 +14,8 @@ fn only(bytes: &[u8], len_max: usize) -> Frame<'_> {
 }
 
 fn node() -> impl Strategy<Value = topology::Node> {
-    (any::<u64>(), 0..=100_u32, 1..=1_024_u16, text(64), text(32)).prop_map(|(id, weight, shards, native, zone)| {
-        topology::Node { id: NodeId(id), weight, shards, native, zone }
-    })
+    (any::<u64>(), 0..=100_u32, 1..=1_024_u16, text(64), text(32))
+        .prop_map(|(id, weight, shards, native, zone)| topology::Node { id: NodeId(id), weight, shards, native, zone })
 }
 
 proptest! {
