@@ -63,6 +63,10 @@ pub(crate) trait Counter: Budget + Sized {
     fn is_whole(&self) -> bool {
         self.wait_until_whole() == 0
     }
+    /// The first microsecond, after `now` where the budget stands, at which nothing is missing.
+    fn whole_at_us(&self, now: Timestamp) -> u64 {
+        u64::try_from(self.wait_until_whole()).map_or(u64::MAX, |wait_us| wait_us.saturating_add(now.as_micros()))
+    }
 }
 
 /// Frees what an entry of `algorithm` keeps aside.

@@ -1,13 +1,13 @@
 //! How much one engine may hold.
 
 /// What one key of a fixed-size algorithm is reckoned to take, in bytes, when a byte cap is turned into a key cap.
-pub const KEY_BYTES: usize = 48;
+pub const KEY_BYTES: usize = 52;
 
 /// What bounds one engine.
 ///
 /// ```
 /// use tallyring_engine::Bounds;
-/// let bounds = Bounds::of_bytes(96 << 20);
+/// let bounds = Bounds::of_bytes(104 << 20);
 /// assert_eq!(bounds.rule_keys_max, 1 << 20); // half of what fits
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl Bounds {
     }
 }
 
-/// Generous: 4 GiB of counters, some 85 million keys.
+/// Generous: 4 GiB of counters, some 80 million keys.
 impl Default for Bounds {
     fn default() -> Bounds {
         Bounds::of_bytes(4 << 30)

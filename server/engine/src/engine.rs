@@ -10,7 +10,7 @@ mod slots;
 
 pub use joint::{PARTS_MAX, Part};
 
-use self::keep::Effect;
+use self::keep::{Effect, Expired};
 use crate::algorithm::any::AnyCounter;
 use crate::algorithm::fixed_window::FixedWindow;
 use crate::algorithm::leaky_bucket::LeakyBucket;
@@ -25,8 +25,9 @@ use crate::limit::{Algorithm, Ask, Limit};
 use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
 use crate::reservation::Reservations;
 use crate::side::Side;
-use crate::table::Table;
+use crate::table::{TOUCHED_TOGETHER_MAX, Table};
 use crate::time::Timestamp;
+use crate::wheel::Wheel;
 
 /// The counters of one shard: pure decisions over memory, for one thread.
 ///
@@ -49,6 +50,7 @@ pub struct Engine {
     bounds: Bounds,
     limits: Limits,
     table: Table,
+    wheel: Wheel,
     side: Side,
     reservations: Reservations,
     joint: joint::Scratch,
@@ -90,6 +92,7 @@ impl Engine {
         Engine {
             limits: Limits::new(&bounds),
             table: Table::default(),
+            wheel: Wheel::default(),
             side: Side::default(),
             reservations: Reservations::new(bounds.reservations_max),
             joint: joint::Scratch::default(),
@@ -115,8 +118,15 @@ impl Engine {
         self.limits.release(id);
     }
 
-    /// Brings an entry's memory closer, for a batch: call it for every key, then decide them in order.
-    pub fn prefetch(&self, _identity: Identity) {}
+    /// Brings one entry's memory closer. For more than one key [`prefetch_all`](Engine::prefetch_all) is faster.
+    pub fn prefetch(&self, identity: Identity) {
+        self.table.touch(&[identity]);
+    }
+
+    /// Brings the memory of a batch closer, before it is decided: waits for memory then overlap.
+    pub fn prefetch_all(&self, identities: &[Identity]) {
+        identities.chunks(TOUCHED_TOGETHER_MAX).for_each(|together| self.table.touch(together));
+    }
 
     /// Moves the engine's time to `wall` unless it is already later, and says what it is now.
     ///
@@ -192,17 +202,22 @@ impl Engine {
         live
     }
 
-    /// Drops entries that are whole again, looking at up to `entries_max`; says how many it dropped.
+    /// Forgets what is whole again or has expired, looking at up to `entries_max` entries and as many reservations; says
+    /// how many entries it forgot.
+    ///
+    /// No decision depends on when this runs: it frees memory. Call it a bounded share at a time, every turn.
     pub fn expire(&mut self, now: Timestamp, entries_max: usize) -> usize {
         let now = self.advance(now);
-        let before = self.table.len();
-        for _ in 0..entries_max.min(before) {
-            let Some(no) = self.table.visit() else { break };
-            if self.is_whole(no, now) {
-                self.remove(no);
-            }
-        }
-        before - self.table.len()
+        let reservations = (0..entries_max).map_while(|_| self.expire_reservation(now));
+        reservations.for_each(drop);
+        let entries = (0..entries_max).map_while(|_| self.expire_entry(now));
+        entries.filter(|&expired| expired == Expired::Forgotten).count()
+    }
+
+    /// How far [`expire`](Engine::expire) is behind, in microseconds: the age of the oldest instant at which something may
+    /// have become whole again and has not been looked at.
+    pub fn expiry_lag_us(&self) -> u64 {
+        self.wheel.lag_us(self.latest.as_micros())
     }
 
     /// Entries held, those included that are whole again and not yet dropped.

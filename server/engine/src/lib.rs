@@ -33,4 +33,5 @@ mod side;
 mod slab;
 mod table;
 mod time;
+mod wheel;
 mod window;

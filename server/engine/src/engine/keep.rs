@@ -9,7 +9,7 @@ use crate::decision::Full;
 use crate::identity::Identity;
 use crate::limit::Algorithm;
 use crate::limits::{LimitId, Outcome};
-use crate::table::{Entry, EntryNo};
+use crate::table::{ENTRIES_MAX, Entry, EntryNo};
 use crate::time::Timestamp;
 
 /// What a call did to the budget that it looked at.
@@ -78,8 +78,11 @@ impl Engine {
         match (found, effect) {
             (None, Effect::Charged) => self.insert(identity, limit, counter),
             (None, _) => {}
-            (Some(no), Effect::Charged | Effect::Refunded) => self.rewrite(no, limit, counter),
-            (Some(no), Effect::Converted) if self.table.get(no).limit != limit => self.rewrite(no, limit, counter),
+            (Some(no), Effect::Charged) => self.rewrite(no, limit, counter, Fullness::NotSooner),
+            (Some(no), Effect::Refunded) => self.rewrite(no, limit, counter, Fullness::MaybeSooner),
+            (Some(no), Effect::Converted) if self.table.get(no).limit != limit => {
+                self.rewrite(no, limit, counter, Fullness::MaybeSooner);
+            }
             (Some(no), _) => counter.leave(self.table.get(no).words, &mut self.side),
         }
     }
@@ -111,7 +114,8 @@ impl Engine {
             return Ok(());
         }
         let bytes = self.bytes() + new_keys * KEY_BYTES;
-        if bytes <= self.bounds.bytes_max && self.limits.has_room(limit, new_keys as u64) {
+        let has_numbers = self.table.len() + new_keys <= ENTRIES_MAX;
+        if has_numbers && bytes <= self.bounds.bytes_max && self.limits.has_room(limit, new_keys as u64) {
             return Ok(());
         }
         self.limits.count(limit, Outcome::Full);
@@ -119,21 +123,33 @@ impl Engine {
     }
 
     fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) {
+        let whole_at_us = counter.whole_at_us(self.latest);
         let words = counter.store(None, &mut self.side);
-        self.enter(identity, Entry { limit, words });
+        self.enter(identity, Entry { limit, words }, whole_at_us);
     }
 
-    pub(super) fn enter(&mut self, identity: Identity, entry: Entry) {
+    /// Makes an entry that is forgotten once `whole_at_us` has passed.
+    pub(super) fn enter(&mut self, identity: Identity, entry: Entry, whole_at_us: u64) {
         self.limits.enter(entry.limit);
-        self.table.insert(identity, entry);
+        let no = self.table.insert(identity, entry);
+        self.wheel.arm(&mut self.table.arena, no, whole_at_us);
     }
 
-    fn rewrite<C: Counter>(&mut self, no: EntryNo, limit: LimitId, counter: C) {
+    fn rewrite<C: Counter>(&mut self, no: EntryNo, limit: LimitId, counter: C, fullness: Fullness) {
         if counter.is_whole() {
             return self.remove(no);
         }
-        let words = counter.store(Some(self.table.get(no).words), &mut self.side);
+        let before = self.table.get(no);
+        if fullness == Fullness::MaybeSooner || before.limit != limit {
+            self.rearm(no, counter.whole_at_us(self.latest));
+        }
+        let words = counter.store(Some(before.words), &mut self.side);
         self.replace(no, Entry { limit, words });
+    }
+
+    pub(super) fn rearm(&mut self, no: EntryNo, whole_at_us: u64) {
+        self.wheel.disarm(&mut self.table.arena, no);
+        self.wheel.arm(&mut self.table.arena, no, whole_at_us);
     }
 
     pub(super) fn replace(&mut self, no: EntryNo, entry: Entry) {
@@ -146,27 +162,67 @@ impl Engine {
     }
 
     pub(super) fn remove(&mut self, no: EntryNo) {
-        let &Entry { limit, words } = self.table.get(no);
+        self.wheel.disarm(&mut self.table.arena, no);
+        self.forget(no);
+    }
+
+    /// Frees an entry that stands in no list of the wheel.
+    fn forget(&mut self, no: EntryNo) {
+        let Entry { limit, words } = self.table.get(no);
         algorithm::free(self.limits.get(limit).algorithm(), words, &mut self.side);
         self.table.remove(no);
         self.limits.leave(limit);
     }
 
+    /// Looks at the next entry that may be whole again, and forgets it if it is. `None` if there is none to look at.
+    pub(super) fn expire_entry(&mut self, now: Timestamp) -> Option<Expired> {
+        let no = self.wheel.due(&mut self.table.arena, now.as_micros())?;
+        match self.whole_at_us(no, now) {
+            None => {
+                self.forget(no);
+                Some(Expired::Forgotten)
+            }
+            Some(whole_at_us) => {
+                self.wheel.arm(&mut self.table.arena, no, whole_at_us);
+                Some(Expired::StillUsed)
+            }
+        }
+    }
+
     /// Whether an entry's state is whole again under the numbers that it was stored with.
     pub(super) fn is_whole(&mut self, no: EntryNo, now: Timestamp) -> bool {
-        let &Entry { limit, words } = self.table.get(no);
+        self.whole_at_us(no, now).is_none()
+    }
+
+    /// When an entry's state is whole again under the numbers that it was stored with; `None` if it is.
+    fn whole_at_us(&mut self, no: EntryNo, now: Timestamp) -> Option<u64> {
+        let Entry { limit, words } = self.table.get(no);
         let own = self.limits.get(limit);
         if own.algorithm() == Algorithm::Concurrency {
             let holders = Holders::load(words, now, &mut self.side);
-            let nobody = holders.until_us().is_none();
+            let until_us = holders.until_us();
             holders.store(Some(words), &mut self.side);
-            return nobody;
+            return until_us;
         }
         let counter = AnyCounter::load(words, own, now, &mut self.side);
-        let whole = counter.is_whole();
+        let whole_at_us = (!counter.is_whole()).then(|| counter.whole_at_us(now));
         counter.leave(words, &mut self.side);
-        whole
+        whole_at_us
     }
+}
+
+/// What became of an entry that was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expired {
+    Forgotten,
+    StillUsed,
+}
+
+/// Whether state may be whole sooner than it was about to be, so that the wheel has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fullness {
+    NotSooner,
+    MaybeSooner,
 }
 
 impl<C> Standing<C> {

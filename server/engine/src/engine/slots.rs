@@ -58,8 +58,9 @@ impl Engine {
         let slots = holders.acquire(now, claim)?;
         if slots.allowed {
             self.room_for(limit, 1, claim.units)?;
+            let until_us = holders.until_us().expect("the claim that was just allowed holds");
             let words = holders.store(None, &mut self.side);
-            self.enter(identity, Entry { limit, words });
+            self.enter(identity, Entry { limit, words }, until_us);
         }
         Ok(slots)
     }
@@ -75,11 +76,14 @@ impl Engine {
     }
 
     fn keep_holders(&mut self, no: EntryNo, limit: LimitId, holders: Holders) {
-        let nobody = holders.until_us().is_none();
+        let until_us = holders.until_us();
         let words = holders.store(Some(self.table.get(no).words), &mut self.side);
-        if nobody {
-            return self.remove(no);
+        match until_us {
+            None => self.remove(no),
+            Some(until_us) => {
+                self.rearm(no, until_us);
+                self.replace(no, Entry { limit, words });
+            }
         }
-        self.replace(no, Entry { limit, words });
     }
 }
