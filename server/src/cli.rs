@@ -1,6 +1,8 @@
 //! The commands of the binary.
 
+pub mod bench;
 pub mod serve;
+pub mod trace;
 
 use std::process::ExitCode;
 
@@ -18,6 +20,10 @@ pub struct Cli {
 enum Command {
     /// Run a node: without flags a cluster of one on loopback, in memory, one shard a core.
     Serve(Box<serve::ServeArgs>),
+    /// Measure decisions a second, CPU and latency, beside Redis in the same run.
+    Bench(bench::BenchArgs),
+    /// Read events as JSON lines on stdin, print a decision for each: the serving engine on a virtual clock.
+    Trace,
 }
 
 impl Cli {
@@ -25,7 +31,18 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Serve(args) => serve::run(*args),
+            Command::Bench(args) => bench::run(args),
+            Command::Trace => run_trace(),
         }
+    }
+}
+
+fn run_trace() -> ExitCode {
+    match trace::run(std::io::stdin().lock(), std::io::BufWriter::new(std::io::stdout().lock())) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has had enough of it.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => fail(format_args!("trace: {error}")),
     }
 }
 
