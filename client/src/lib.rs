@@ -8,7 +8,7 @@
 //!
 //! - [`Store`]: the store's commands, typed. One deadline a call, one pipelined connection a shard, nothing sent twice.
 //! - [`RateLimiter`]: a limit behind one infallible `check`.
-//! - [`RateLimitLayer`](middleware::RateLimitLayer): that check in front of any tower service, with the headers that
+//! - `middleware::RateLimitLayer` (feature `tower`): that check in front of any tower service, with the headers that
 //!   clients expect.
 //!
 //! Invariants:
@@ -17,12 +17,22 @@
 //!
 //! Not here: the decisions' arithmetic (`tallyring-engine`), frames and placement (`tallyring-protocol`).
 
+#[cfg(feature = "tower")]
+mod address;
 mod breaker;
 mod config;
 mod connection;
+mod decision;
 mod definition;
 mod error;
+mod fallback;
 mod gateway;
+#[cfg(feature = "tower")]
+mod headers;
+mod keyed;
+mod limiter;
+#[cfg(feature = "tower")]
+pub mod middleware;
 mod retry;
 mod router;
 mod seeds;
@@ -30,8 +40,11 @@ mod store;
 mod sys;
 
 pub use config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
+pub use decision::{Decision, Source};
 pub use definition::{Definition, LimitHandle};
 pub use error::{HandlesFull, StoreError};
+pub use keyed::{Keyed, raw_key};
+pub use limiter::{Counts, LimiterConfig, LimiterError, Mode, NAME_BYTES_MAX, RateLimiter};
 pub use store::Store;
 pub use tallyring_engine::{Algorithm, Ask, Calendar, Invalid, Limit, Period};
 pub use tallyring_protocol::reply::{Decision as StoreDecision, Grant as StoreGrant};

@@ -1,7 +1,7 @@
 //! The store's client against a store that behaves as the test says.
 
 #![cfg(not(feature = "sim"))]
-#![allow(clippy::disallowed_methods, reason = "tests measure real time")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests measure real time and may panic")]
 
 mod fake;
 

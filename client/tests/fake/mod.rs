@@ -1,7 +1,7 @@
 //! A store made of the protocol crate and a counter a key, whose manners a test can change while it runs.
 
-#![allow(dead_code, reason = "every test file uses a part of it")]
-#![allow(clippy::disallowed_types, reason = "a test's own sockets")]
+#![allow(dead_code, unreachable_pub, reason = "every test file is a crate that uses a part of it")]
+#![allow(clippy::disallowed_types, clippy::unwrap_used, reason = "a test's own sockets, and it may panic")]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
