@@ -18,6 +18,7 @@ import native_client as native
 
 TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "protocol" / "testdata"
 NODE = os.environ.get("TALLYRING")
+DOORS = ("NATIVE", "HTTP", "RESP", "RLS", "PEER")
 START_S_MAX = 20
 KEY = native.key_block(b"acct_7", b"charges")
 AT_US = 100_000_000_000
@@ -160,11 +161,10 @@ class GoldenPlacements(unittest.TestCase):
 class RunningNode(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        ports = free_ports(5)
-        doors = ("--native-addr", "--http-addr", "--resp-addr", "--rls-addr", "--peer-addr")
-        addresses = [word for door, port in zip(doors, ports) for word in (door, f"127.0.0.1:{port}")]
+        ports = free_ports(len(DOORS))
+        doors = {f"TALLYRING_{door}_ADDR": f"127.0.0.1:{port}" for door, port in zip(DOORS, ports)}
         cls.port = ports[0]
-        cls.node = subprocess.Popen([NODE, "serve", "--shards", "2", *addresses])
+        cls.node = subprocess.Popen([NODE, "serve", "--shards", "2"], env=os.environ | doors)
         until = time.monotonic() + START_S_MAX
         while not answers(cls.port):
             if cls.node.poll() is not None or time.monotonic() > until:
