@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use tallyring_engine::Bounds;
@@ -72,6 +72,7 @@ impl Node {
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
             gateways: Arc::default(),
             tally: Arc::default(),
+            connections: Arc::default(),
             draining: CancellationToken::new(),
         };
         let threads = parts.start_threads(&config, native, http)?;
@@ -111,6 +112,7 @@ struct Parts {
     pulses: Vec<Arc<AtomicU64>>,
     gateways: Arc<Gateways>,
     tally: Arc<AcceptorTally>,
+    connections: Arc<AtomicUsize>,
     draining: CancellationToken,
 }
 
@@ -137,6 +139,7 @@ impl Parts {
             bounds: Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX)),
             clock: self.clock,
             pulse: Arc::clone(&self.pulses[usize::from(index)]),
+            node_connections: Arc::clone(&self.connections),
             draining: self.draining.clone(),
         }
     }

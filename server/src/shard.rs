@@ -25,7 +25,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -145,6 +145,8 @@ pub struct ShardSetup {
     pub clock: Clock,
     /// Where it says that it is alive, in microseconds of the clock.
     pub pulse: Arc<AtomicU64>,
+    /// Connections of all the node's shards together.
+    pub node_connections: Arc<AtomicUsize>,
     /// Cancelled when the node drains.
     pub draining: CancellationToken,
 }
@@ -163,13 +165,14 @@ pub struct Shard {
     /// The connections, by the order they came in.
     outlets: BTreeMap<u64, Arc<Outlet>>,
     arrivals: u64,
+    node_connections: Arc<AtomicUsize>,
     draining: CancellationToken,
     tally: Tally,
 }
 
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
-    let ShardSetup { index, node, mailboxes, seeds, bounds, clock, pulse, draining } = setup;
+    let ShardSetup { index, node, mailboxes, seeds, bounds, clock, pulse, node_connections, draining } = setup;
     let shard = Rc::new(RefCell::new(Shard {
         index,
         node,
@@ -181,6 +184,7 @@ pub async fn run(setup: ShardSetup) {
         guests: Guests::default(),
         outlets: BTreeMap::new(),
         arrivals: 0,
+        node_connections,
         draining: draining.clone(),
         tally: Tally::default(),
     }));
@@ -218,10 +222,11 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
     !mailbox.is_empty()
 }
 
-/// Says goodbye to every connection and answers what they and other shards still ask, until the last one is gone.
+/// Says goodbye to every connection and answers what they still ask, until the node's last one is gone: those of the
+/// other shards may still need this shard's keys.
 async fn drain(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) {
     shard.borrow().tell_everybody(|| Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
-    while !shard.borrow().outlets.is_empty() || !mailbox.is_empty() {
+    while shard.borrow().node_connections.load(Ordering::Acquire) > 0 || !mailbox.is_empty() {
         take_mail(shard, mailbox);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -254,6 +259,7 @@ impl Shard {
     /// Registers a connection.
     fn enter(&mut self, session: &Session) -> u64 {
         self.arrivals += 1;
+        self.node_connections.fetch_add(1, Ordering::AcqRel);
         self.outlets.insert(self.arrivals, Arc::clone(&session.outlet));
         if self.draining.is_cancelled() {
             session.outlet.push(Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
@@ -264,6 +270,7 @@ impl Shard {
     /// Forgets a connection and the limits it defined.
     fn leave(&mut self, ticket: u64, session: Session) {
         self.outlets.remove(&ticket);
+        self.node_connections.fetch_sub(1, Ordering::AcqRel);
         for handle in session.into_handles() {
             self.engine.release(handle.id);
         }

@@ -1,0 +1,233 @@
+//! A real node in its own process, and a native client that is as plain as can be.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part of it; a broken fixture must panic")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tallyring_protocol::bounds::REPLY_BYTES_MAX;
+use tallyring_protocol::{
+    AlgorithmCode, Charge, Define, Hello, Key, PROTOCOL_VERSION, PeriodCode, Reply, Request, Topology, Welcome, frame,
+};
+
+/// How long anything may take before the test gives up.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A `tallyring serve` on free ports; killed when dropped.
+pub struct Serve {
+    pub child: Child,
+    pub native: SocketAddr,
+    pub http: SocketAddr,
+    log: BufReader<std::process::ChildStderr>,
+}
+
+impl Serve {
+    pub fn start(args: &[&str]) -> Serve {
+        let mut child = command()
+            .args(["serve", "--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-format", "json"])
+            .args(args)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        log.read_line(&mut line).unwrap();
+        let serving: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        let address = |field: &str| serving["fields"][field].as_str().unwrap().parse().unwrap();
+        Serve { native: address("native"), http: address("http"), child, log }
+    }
+
+    /// Sends a signal by its name.
+    pub fn signal(&self, name: &str) {
+        let killed = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+    }
+
+    /// Waits for the process to end by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        let give_up = Instant::now() + PATIENCE;
+        while Instant::now() < give_up {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the node did not stop");
+    }
+
+    /// The rest of the log; only once the process has ended.
+    pub fn log(&mut self) -> String {
+        let mut rest = String::new();
+        self.log.read_to_string(&mut rest).unwrap();
+        rest
+    }
+
+    /// Resident memory, in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+
+    /// Status code and body of an HTTP GET.
+    pub fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.http).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let code = response.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, response.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The binary, without settings from the environment of whoever runs the tests.
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tallyring"));
+    command.env_remove("TALLYRING_CONFIG").env("TALLYRING_LOG", "info");
+    command
+}
+
+/// A native connection that blocks.
+pub struct Native {
+    pub stream: TcpStream,
+    inbox: Vec<u8>,
+    next_id: u32,
+}
+
+/// A reply that owns what it says.
+#[derive(Debug, PartialEq)]
+pub enum Got {
+    Decision { allowed: bool, remaining: u64, retry_after_us: u64, at_us: u64 },
+    Grant { granted: u64, remaining: u64 },
+    Invalid { field: String, reason: String },
+    Goodbye(String),
+    Other(String),
+    Closed,
+}
+
+impl Native {
+    /// Connects and says nothing.
+    pub fn silent(address: SocketAddr) -> Native {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Native { stream, inbox: Vec::new(), next_id: 1 }
+    }
+
+    /// Connects and says hello for a shard.
+    pub fn connect(address: SocketAddr, shard: u16, token: &str) -> Native {
+        let mut native = Native::silent(address);
+        native.hello(PROTOCOL_VERSION, shard, token);
+        native
+    }
+
+    pub fn hello(&mut self, version: u16, shard: u16, token: &str) {
+        let mut bytes = Vec::new();
+        let instance = u128::from(self.stream.local_addr().unwrap().port());
+        Hello { version, shard, deadline_max_us: 5_000, instance, name: "test", token }.encode(&mut bytes);
+        self.stream.write_all(&bytes).unwrap();
+    }
+
+    /// The welcome and the topology that follow an accepted hello.
+    pub fn welcome(&mut self) -> (Welcome, Topology) {
+        let welcome = self.frame(|reply| match reply {
+            Reply::Welcome(welcome) => *welcome,
+            other => panic!("not a welcome: {other:?}"),
+        });
+        let topology = self.frame(|reply| match reply {
+            Reply::Topology(json) => Topology::from_json(json).unwrap(),
+            other => panic!("not a topology: {other:?}"),
+        });
+        (welcome, topology)
+    }
+
+    pub fn send(&mut self, request: &Request<'_>) -> u32 {
+        let mut bytes = Vec::new();
+        request.encode(self.next_id, &mut bytes);
+        self.stream.write_all(&bytes).unwrap();
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    /// Defines a token bucket under handle 0.
+    pub fn define_bucket(&mut self, limit: u64, period_us: u64, burst: u64) {
+        self.send(&Request::Define(Define {
+            handle: 0,
+            algorithm: AlgorithmCode::TokenBucket,
+            limit,
+            period: PeriodCode::Micros(period_us),
+            burst,
+            shadow: false,
+            sync: false,
+            rule_version: 0,
+            rule: "",
+        }));
+    }
+
+    /// Checks a raw key under handle 0.
+    pub fn check(&mut self, key: &str, cost: u64) -> u32 {
+        let key = Key::raw(key.as_bytes()).unwrap();
+        self.send(&Request::Check(Charge { handle: 0, cost, keep: 0, force: false, key: key.as_ref() }))
+    }
+
+    /// The next reply that is no topology, and its id.
+    pub fn reply(&mut self) -> (u32, Got) {
+        loop {
+            let Some(len) = self.fill() else { return (0, Got::Closed) };
+            let (frame, _) = frame::split(&self.inbox[..len], REPLY_BYTES_MAX).unwrap().unwrap();
+            let id = frame.id;
+            let got = match Reply::decode(&frame).unwrap() {
+                Reply::Topology(_) => None,
+                Reply::Decision(d) => Some(Got::Decision {
+                    allowed: d.allowed,
+                    remaining: d.remaining,
+                    retry_after_us: d.retry_after_us,
+                    at_us: d.at_us,
+                }),
+                Reply::Grant(g) => Some(Got::Grant { granted: g.granted, remaining: g.remaining }),
+                Reply::Invalid { field, reason } => {
+                    Some(Got::Invalid { field: field.to_owned(), reason: reason.into_owned() })
+                }
+                Reply::Goodbye { code, .. } => Some(Got::Goodbye(format!("{code:?}"))),
+                other => Some(Got::Other(format!("{other:?}"))),
+            };
+            self.inbox.drain(..len);
+            if let Some(got) = got {
+                return (id, got);
+            }
+        }
+    }
+
+    fn frame<T>(&mut self, read: impl FnOnce(&Reply<'_>) -> T) -> T {
+        let len = self.fill().expect("the server closed the connection");
+        let (frame, _) = frame::split(&self.inbox[..len], REPLY_BYTES_MAX).unwrap().unwrap();
+        let value = read(&Reply::decode(&frame).unwrap());
+        self.inbox.drain(..len);
+        value
+    }
+
+    /// Reads until a whole frame is there; its length, or `None` if the server closed.
+    fn fill(&mut self) -> Option<usize> {
+        loop {
+            if let Some((_, len)) = frame::split(&self.inbox, REPLY_BYTES_MAX).unwrap() {
+                return Some(len);
+            }
+            let mut chunk = [0; 4_096];
+            match self.stream.read(&mut chunk) {
+                Ok(0) => return None,
+                Ok(len) => self.inbox.extend_from_slice(&chunk[..len]),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) => panic!("no reply: {error}"),
+            }
+        }
+    }
+}

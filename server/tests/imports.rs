@@ -1,0 +1,127 @@
+//! Who may import whom. The table is the architecture; the `use` lines must agree with it.
+#![allow(clippy::unwrap_used, reason = "a source tree that cannot be read must fail the test")]
+
+use std::path::{Path, PathBuf};
+
+/// Our crates, and which of ours each may depend on.
+const CRATES: &[(&str, &[&str])] = &[
+    ("protocol", &[]),
+    ("server/engine", &[]),
+    ("client", &["tallyring-protocol", "tallyring-engine"]),
+    ("server", &["tallyring-protocol", "tallyring-engine", "tallyring-client"]),
+];
+
+/// The modules of the server, and which of its others each may name. `sys` is open to all.
+const MODULES: &[(&str, &[&str])] = &[
+    ("sys", &[]),
+    ("tokens", &[]),
+    ("config", &["tokens"]),
+    ("observe", &[]),
+    ("cluster", &["shard"]),
+    ("shard", &[]),
+    ("acceptor", &["cluster", "shard", "tokens"]),
+    ("door", &["acceptor", "observe", "shard"]),
+    ("node", &["acceptor", "cluster", "config", "door", "observe", "shard", "tokens"]),
+    ("cli", &["config", "node", "tokens"]),
+];
+
+/// What no file may name, except below the folders given.
+const BANNED: &[(&str, &[&str])] = &[
+    ("tokio::net", &["server/src/sys", "client/src/sys", "server/src/cli"]),
+    ("turmoil::", &["server/src/sys", "client/src/sys"]),
+    ("std::net::TcpStream", &["server/src/sys", "client/src/sys", "server/src/cli"]),
+    ("std::net::TcpListener", &["server/src/sys", "client/src/sys", "server/src/cli"]),
+    ("tallyring_client", &["server/src/cli", "client"]),
+    ("use rand", &["server/src/sys", "client/src/sys"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn sources(below: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(below).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The lines of code of a file, without comments.
+fn code(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_crate_depends_on_its_betters_alone() {
+    for (folder, allowed) in CRATES {
+        let manifest = std::fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+        let ours = dependencies.lines().filter(|line| line.starts_with("tallyring"));
+        for line in ours {
+            let name = line.split(['.', ' ', '=']).next().unwrap();
+            assert!(allowed.contains(&name), "{folder} may not depend on {name}");
+        }
+    }
+}
+
+#[test]
+fn a_module_of_the_server_imports_what_the_table_allows() {
+    let source = root().join("server/src");
+    let mut seen = 0;
+    for path in sources(&source) {
+        let module = path.strip_prefix(&source).unwrap().iter().next().unwrap().to_str().unwrap();
+        let module = module.trim_end_matches(".rs");
+        if ["main", "lib"].contains(&module) {
+            continue;
+        }
+        let (_, allowed) = MODULES.iter().find(|(name, _)| *name == module).unwrap_or_else(|| {
+            panic!("{}: {module} is not in the table: say whom it may import", path.display());
+        });
+        for line in code(&path) {
+            for after in line.split("crate::").skip(1) {
+                let named = after.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next().unwrap();
+                let fine = named == module || named == "sys" || allowed.contains(&named);
+                assert!(fine || !MODULES.iter().any(|(name, _)| *name == named), "{}: {line}", path.display());
+                seen += usize::from(fine);
+            }
+        }
+    }
+    assert!(seen > 20, "the test reads no imports: {seen}");
+}
+
+#[test]
+fn sockets_and_entropy_come_through_the_seams() {
+    for folder in ["protocol/src", "server/engine/src", "server/src", "client/src"] {
+        for path in sources(&root().join(folder)) {
+            let inside = path.strip_prefix(root()).unwrap().to_owned();
+            for (name, allowed) in BANNED {
+                if allowed.iter().any(|folder| inside.starts_with(folder)) {
+                    continue;
+                }
+                let found = code(&path).into_iter().find(|line| line.contains(name));
+                assert_eq!(found, None, "{} names {name}", inside.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_engine_and_the_protocol_know_no_float_no_clock_and_no_socket() {
+    for folder in ["protocol/src", "server/engine/src"] {
+        for path in sources(&root().join(folder)) {
+            for line in code(&path) {
+                for banned in ["f32", "f64", "std::time", "std::net", "std::thread", "std::fs", "tokio"] {
+                    assert!(!line.contains(banned), "{}: {banned} in: {line}", path.display());
+                }
+            }
+        }
+    }
+}
