@@ -13,7 +13,7 @@ pub use turmoil::net::{TcpListener, TcpStream};
 const BACKLOG_MAX: i32 = 1_024;
 
 /// A socket that listens already, bound to no runtime yet.
-#[derive(Debug)]
+#[cfg_attr(not(feature = "sim"), derive(Debug))]
 pub struct Bound(#[cfg(not(feature = "sim"))] std::net::TcpListener, #[cfg(feature = "sim")] TcpListener);
 
 impl Bound {
