@@ -32,7 +32,7 @@ pub(crate) trait Budget {
     fn wait_until_fits(&self, units: u64) -> u128;
     /// The smallest wait, in microseconds, until nothing is missing.
     fn wait_until_whole(&self) -> u128;
-    /// Takes `units`, which are there.
+    /// Takes `units`, at least one; they are there.
     fn charge(&mut self, units: u64);
     /// How long a request charged now is held back; `None` where requests are never held.
     fn delay_us(&self) -> Option<u128> {
@@ -59,6 +59,10 @@ pub(crate) trait Counter: Budget + Sized {
     fn refund(&mut self, units: u64, charged_at: Option<Timestamp>);
     /// Charges units that were used since `charged_at`, there or not: a bucket goes into debt.
     fn charge_late(&mut self, units: u64, charged_at: Timestamp);
+    /// Whether it takes more memory the more it counts.
+    fn grows(&self) -> bool {
+        false
+    }
     /// Whether nothing is missing: then this is the state of a key that nobody has used.
     fn is_whole(&self) -> bool {
         self.wait_until_whole() == 0
@@ -86,6 +90,7 @@ pub(crate) struct Verdict {
 }
 
 /// Decides one call and charges it, in this order of meaning: forced, fitting, not now, never.
+#[inline(always)]
 pub(crate) fn decide(budget: &mut impl Budget, ask: Ask) -> Verdict {
     let wanted = ask.cost + ask.keep;
     let allowed = ask.force || budget.fits(wanted);
@@ -101,7 +106,9 @@ pub(crate) fn decide(budget: &mut impl Budget, ask: Ask) -> Verdict {
     };
     let holds = allowed && !ask.is_peek();
     let delay_us = budget.delay_us().map(|delay_us| if holds { delay_us } else { 0 });
-    budget.charge(charged);
+    if charged > 0 {
+        budget.charge(charged);
+    }
     let decision = Decision {
         allowed,
         limit: budget.ceiling(),

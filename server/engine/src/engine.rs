@@ -158,16 +158,11 @@ impl Engine {
         keep: u64,
     ) -> Result<Grant, Full> {
         let now = self.advance(now);
-        let mut standing = self.stand::<AnyCounter>(now, identity, limit);
-        let counter = &mut standing.counter;
-        let granted = counter.remaining().saturating_sub(keep).min(cost);
-        counter.charge(granted);
-        let grant = Grant { granted, remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
-        self.conclude_charge(now, standing, cost, granted)?;
+        let grant = self.with_room(|engine| engine.take_once(now, identity, limit, cost, keep));
         if cost > 0 {
-            self.limits.count(limit, Outcome::of(granted > 0));
+            self.limits.count(limit, Outcome::of_call(&grant, |grant| grant.granted > 0));
         }
-        Ok(grant)
+        grant
     }
 
     /// Gives units back, never past full, and answers as a peek.
@@ -240,6 +235,7 @@ impl Engine {
         self.limits.counts()
     }
 
+    /// The hot path: one pass, and no copy of the decision on the way out.
     fn check_as<C: Counter>(
         &mut self,
         now: Timestamp,
@@ -249,10 +245,58 @@ impl Engine {
     ) -> Result<Decision, Full> {
         let mut standing = self.stand::<C>(now, identity, limit);
         let Verdict { decision, charged } = algorithm::decide(&mut standing.counter, ask);
-        self.conclude_charge(now, standing, ask.cost, charged)?;
+        if self.conclude_charge(now, standing, ask.cost, charged).is_err() {
+            return self.check_without_room::<C>(now, identity, limit, ask);
+        }
         if !ask.is_peek() {
             self.limits.count(limit, Outcome::of(decision.allowed));
         }
         Ok(decision)
+    }
+
+    /// Decides again if fresh state could be dropped; else the call is refused for want of room.
+    #[cold]
+    fn check_without_room<C: Counter>(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        ask: Ask,
+    ) -> Result<Decision, Full> {
+        let answer = if self.drop_fresh() { self.check_once::<C>(now, identity, limit, ask) } else { Err(Full) };
+        self.limits.count(limit, Outcome::of_call(&answer, |decision| decision.allowed));
+        answer
+    }
+
+    fn check_once<C: Counter>(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        ask: Ask,
+    ) -> Result<Decision, Full> {
+        let mut standing = self.stand::<C>(now, identity, limit);
+        let Verdict { decision, charged } = algorithm::decide(&mut standing.counter, ask);
+        self.conclude_charge(now, standing, ask.cost, charged)?;
+        Ok(decision)
+    }
+
+    fn take_once(
+        &mut self,
+        now: Timestamp,
+        identity: Identity,
+        limit: LimitId,
+        cost: u64,
+        keep: u64,
+    ) -> Result<Grant, Full> {
+        let mut standing = self.stand::<AnyCounter>(now, identity, limit);
+        let counter = &mut standing.counter;
+        let granted = counter.remaining().saturating_sub(keep).min(cost);
+        if granted > 0 {
+            counter.charge(granted);
+        }
+        let grant = Grant { granted, remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
+        self.conclude_charge(now, standing, cost, granted)?;
+        Ok(grant)
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::bounds::Bounds;
-use crate::decision::LimitsFull;
+use crate::decision::{Full, LimitsFull};
 use crate::limit::Limit;
 
 /// A limit in use: a handle from [`Engine::intern`](crate::Engine::intern), good until it is released.
@@ -22,6 +22,14 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// How a call ended that was allowed if `allowed` says so of its answer.
+    pub(crate) fn of_call<T>(answer: &Result<T, Full>, allowed: impl Fn(&T) -> bool) -> Outcome {
+        match answer {
+            Ok(answer) => Outcome::of(allowed(answer)),
+            Err(Full) => Outcome::Full,
+        }
+    }
+
     pub(crate) fn of(allowed: bool) -> Outcome {
         if allowed { Outcome::Allowed } else { Outcome::Denied }
     }

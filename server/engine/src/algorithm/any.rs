@@ -104,6 +104,14 @@ impl Counter for AnyCounter {
         }
     }
 
+    fn grows(&self) -> bool {
+        each!(self, counter => counter.grows())
+    }
+
+    fn is_whole(&self) -> bool {
+        each!(self, counter => counter.is_whole())
+    }
+
     fn refund(&mut self, units: u64, charged_at: Option<Timestamp>) {
         each!(self, counter => counter.refund(units, charged_at));
     }

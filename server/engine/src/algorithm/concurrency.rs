@@ -87,7 +87,9 @@ impl Holders {
     ///
     /// A holder counts once: what it has does not stand in its own way, and with no more than that it may always go on,
     /// so that running work keeps its slot when a limit is lowered.
-    pub(crate) fn acquire(&mut self, now: Timestamp, claim: Claim) -> Result<Slots, Full> {
+    ///
+    /// `room` says whether there is memory for one more holder.
+    pub(crate) fn acquire(&mut self, now: Timestamp, claim: Claim, room: Result<(), Full>) -> Result<Slots, Full> {
         let own = self.find(claim.holder).map(|no| self.holds[no]);
         let own_units = own.map_or(0, |hold| hold.units);
         let renews = own.is_some() && claim.units <= own_units;
@@ -95,8 +97,9 @@ impl Holders {
         if !renews && !fits {
             return Ok(self.answer(claim.limit, self.wait_for_others(now, claim)));
         }
-        if own.is_none() && self.holds.len() == HOLDERS_MAX {
-            return Err(Full);
+        if own.is_none() {
+            room?;
+            self.room_for_holder()?;
         }
         self.remove(claim.holder);
         self.insert(Hold { holder: claim.holder, units: claim.units, until_us: now.as_micros() + claim.ttl_us });
@@ -108,6 +111,10 @@ impl Holders {
         let Some(no) = self.find(holder) else { return false };
         self.in_use -= self.holds.remove(no).units;
         true
+    }
+
+    fn room_for_holder(&self) -> Result<(), Full> {
+        if self.holds.len() < HOLDERS_MAX { Ok(()) } else { Err(Full) }
     }
 
     fn find(&self, holder: u64) -> Option<usize> {
@@ -153,7 +160,7 @@ mod tests {
     /// (allowed, in_use, retry in µs; `None` = never)
     fn check(holders: &mut Holders, now_us: u64, claim: Claim, expect: (bool, u64, Option<u128>)) {
         holders.age(at(now_us));
-        let slots = holders.acquire(at(now_us), claim).unwrap();
+        let slots = holders.acquire(at(now_us), claim, Ok(())).unwrap();
         assert_eq!((slots.allowed, slots.in_use, slots.retry_after.exact_us()), expect, "{claim:?} at {now_us}");
     }
 
@@ -191,9 +198,9 @@ mod tests {
     fn the_holder_too_many_is_told_so_where_it_would_fit() {
         let mut holders = Holders::default();
         for holder in 0..HOLDERS_MAX as u64 {
-            holders.acquire(at(0), Claim { limit: 10_001, ..claim(holder, 1, 10) }).unwrap();
+            holders.acquire(at(0), Claim { limit: 10_001, ..claim(holder, 1, 10) }, Ok(())).unwrap();
         }
-        assert_eq!(holders.acquire(at(0), Claim { limit: 10_001, ..claim(1 << 40, 1, 10) }), Err(Full));
+        assert_eq!(holders.acquire(at(0), Claim { limit: 10_001, ..claim(1 << 40, 1, 10) }, Ok(())), Err(Full));
         check(&mut holders, 0, Claim { limit: 10_000, ..claim(1 << 40, 1, 10) }, (false, 10_000, Some(10)));
         check(&mut holders, 0, Claim { limit: 10_001, ..claim(7, 2, 10) }, (true, 10_001, Some(0)));
         assert!(holders.remove(8));

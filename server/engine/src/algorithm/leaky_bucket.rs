@@ -62,6 +62,10 @@ impl Counter for LeakyBucket {
         LeakyBucket(self.0.convert(to))
     }
 
+    fn is_whole(&self) -> bool {
+        self.0.is_whole()
+    }
+
     fn refund(&mut self, units: u64, charged_at: Option<Timestamp>) {
         self.0.refund(units, charged_at);
     }

@@ -83,9 +83,7 @@ impl Budget for SlidingLog {
     }
 
     fn charge(&mut self, units: u64) {
-        if units > 0 {
-            self.log.admit(self.now_us, units);
-        }
+        self.log.admit(self.now_us, units);
     }
 }
 
@@ -115,6 +113,10 @@ impl Counter for SlidingLog {
         let words = before.unwrap_or_else(|| [u64::from(side.logs.insert(Log::default())), 0]);
         self.put_back(words, side);
         words
+    }
+
+    fn grows(&self) -> bool {
+        true
     }
 
     /// What left under the old period is gone; the rest is judged by the new one.

@@ -19,26 +19,22 @@ pub(crate) struct TokenBucket {
     rate: u64,
     period_us: u64,
     ceiling: u64,
+    /// The level when full.
+    full: i128,
     /// Tokens times `period_us`; below zero in debt.
     level: i128,
 }
 
 impl TokenBucket {
     fn holding(limit: &Limit, now: Timestamp, level: i128) -> TokenBucket {
-        let mut bucket = TokenBucket {
-            now_us: now.as_micros(),
-            rate: limit.limit(),
-            period_us: limit.period_us(),
-            ceiling: limit.ceiling(),
-            level,
-        };
-        bucket.level = level.min(bucket.scaled(bucket.ceiling));
-        bucket
+        let (period_us, ceiling) = (limit.period_us(), limit.ceiling());
+        let full = scaled(ceiling, period_us);
+        let level = level.min(full);
+        TokenBucket { now_us: now.as_micros(), rate: limit.limit(), period_us, ceiling, full, level }
     }
 
     fn scaled(&self, units: u64) -> i128 {
-        // Both are below 2^46, so that the product of two u64 is an i128.
-        (u128::from(units) * u128::from(self.period_us)) as i128
+        scaled(units, self.period_us)
     }
 
     fn elapsed(now_us: u64, rate: u64) -> i128 {
@@ -49,6 +45,11 @@ impl TokenBucket {
     fn wait_until(&self, target: i128) -> u128 {
         div_ceil((target - self.level).max(0) as u128, self.rate)
     }
+}
+
+/// Units as a level. Both factors are below 2^46, so that the product of two u64 is an i128.
+fn scaled(units: u64, period_us: u64) -> i128 {
+    (u128::from(units) * u128::from(period_us)) as i128
 }
 
 impl Budget for TokenBucket {
@@ -69,11 +70,11 @@ impl Budget for TokenBucket {
     }
 
     fn wait_until_whole(&self) -> u128 {
-        self.wait_until(self.scaled(self.ceiling))
+        self.wait_until(self.full)
     }
 
     fn charge(&mut self, units: u64) {
-        self.level = (self.level - self.scaled(units)).max(-self.scaled(UNITS_MAX));
+        self.level -= self.scaled(units);
     }
 }
 
@@ -92,6 +93,11 @@ impl Counter for TokenBucket {
         [arrival as u64, ((arrival as u128) >> 64) as u64]
     }
 
+    /// A comparison in place of the division that the wait takes: every call asks this of what it loads.
+    fn is_whole(&self) -> bool {
+        self.level >= self.full
+    }
+
     /// The level survives, rounded down to what the new period can express, and cut to the new size.
     fn convert(self, to: &Limit) -> TokenBucket {
         let level = match to.period_us() {
@@ -103,10 +109,10 @@ impl Counter for TokenBucket {
 
     /// Tokens are alike: a bucket takes them back whenever they were charged.
     fn refund(&mut self, units: u64, _charged_at: Option<Timestamp>) {
-        self.level = (self.level + self.scaled(units)).min(self.scaled(self.ceiling));
+        self.level = (self.level + self.scaled(units)).min(self.full);
     }
 
     fn charge_late(&mut self, units: u64, _charged_at: Timestamp) {
-        self.charge(units);
+        self.level = (self.level - self.scaled(units)).max(-self.scaled(UNITS_MAX));
     }
 }

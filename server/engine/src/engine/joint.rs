@@ -1,7 +1,7 @@
 //! Several checks as one: all are charged, or none.
 
 use super::Engine;
-use super::keep::{Effect, Standing};
+use super::keep::{Effect, Growth, Standing};
 use crate::algorithm::any::AnyCounter;
 use crate::algorithm::{self, Budget, Counter, Verdict};
 use crate::decision::{Decision, Full, Joint, JointError, Wait};
@@ -61,16 +61,28 @@ impl Engine {
         let now = self.advance(now);
         self.reject_two_limits(parts)?;
         let mut scratch = std::mem::take(&mut self.joint);
-        decisions.clear();
-        for part in parts {
-            decisions.push(self.decide_part(now, part, &mut scratch));
+        let mut joint = self.decide_parts(now, parts, decisions, &mut scratch);
+        if joint.is_err() && self.drop_fresh() {
+            joint = self.decide_parts(now, parts, decisions, &mut scratch);
         }
-        let verdict = self.conclude_parts(now, decisions, &mut scratch);
-        scratch.part_accounts.clear();
         self.joint = scratch;
-        let joint = verdict?;
         self.count_parts(parts, joint);
-        Ok(joint)
+        Ok(joint?)
+    }
+
+    fn decide_parts(
+        &mut self,
+        now: Timestamp,
+        parts: &[Part],
+        decisions: &mut Vec<Decision>,
+        scratch: &mut Scratch,
+    ) -> Result<Joint, Full> {
+        decisions.clear();
+        scratch.part_accounts.clear();
+        for part in parts {
+            decisions.push(self.decide_part(now, part, scratch));
+        }
+        self.conclude_parts(now, decisions, scratch)
     }
 
     fn decide_part(&mut self, now: Timestamp, part: &Part, scratch: &mut Scratch) -> Decision {
@@ -109,17 +121,19 @@ impl Engine {
     }
 
     /// Whether every account finds room, asked as if all new entries came under each one's rule.
-    fn room_for_all(&mut self, accounts: &[Account]) -> Result<(), Full> {
-        let new_keys = accounts.iter().map(|account| account.standing.new_keys(account.charged)).sum();
+    fn room_for_all(&self, accounts: &[Account]) -> Result<(), Full> {
+        let growth = |account: &Account| account.standing.growth(account.charged);
+        let new_keys = accounts.iter().map(|account| growth(account).keys).sum();
         accounts.iter().try_for_each(|account| {
-            let own_keys = if account.standing.new_keys(account.charged) > 0 { new_keys } else { 0 };
-            self.room_for(account.standing.limit, own_keys, account.charged)
+            let Growth { keys, heap } = growth(account);
+            self.room_for(account.standing.limit, Growth { keys: if keys > 0 { new_keys } else { 0 }, heap })
         })
     }
 
-    fn count_parts(&mut self, parts: &[Part], joint: Joint) {
+    fn count_parts(&mut self, parts: &[Part], joint: Result<Joint, Full>) {
+        let outcome = Outcome::of_call(&joint, |joint| joint.allowed);
         for part in parts.iter().filter(|part| !part.ask.is_peek()) {
-            self.limits.count(part.limit, Outcome::of(joint.allowed));
+            self.limits.count(part.limit, outcome);
         }
     }
 

@@ -1,16 +1,20 @@
 //! How state is looked at and kept: the one place that knows what a call may change.
+//!
+//! The functions between a call and its answer are inlined: they hand on a counter, which would be copied at each step.
 
 use super::Engine;
 use crate::algorithm::any::AnyCounter;
 use crate::algorithm::concurrency::Holders;
 use crate::algorithm::{self, Counter};
-use crate::bounds::KEY_BYTES;
 use crate::decision::Full;
 use crate::identity::Identity;
 use crate::limit::Algorithm;
-use crate::limits::{LimitId, Outcome};
+use crate::limits::LimitId;
 use crate::table::{ENTRIES_MAX, Entry, EntryNo};
 use crate::time::Timestamp;
+
+/// Entries that are looked at to make room for a call that found none.
+const EXPIRIES_FOR_ROOM_MAX: usize = 64;
 
 /// What a call did to the budget that it looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,21 +39,34 @@ impl Effect {
     }
 }
 
+/// An entry that was found, as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Found {
+    pub(super) no: EntryNo,
+    pub(super) entry: Entry,
+}
+
 /// A counter that was looked at, and where it came from.
 #[derive(Debug)]
 pub(super) struct Standing<C> {
     pub(super) identity: Identity,
     pub(super) limit: LimitId,
-    pub(super) found: Option<EntryNo>,
+    pub(super) found: Option<Found>,
     pub(super) counter: C,
 }
 
 impl Engine {
+    pub(super) fn find(&self, identity: Identity) -> Option<Found> {
+        let no = self.table.find(identity)?;
+        Some(Found { no, entry: self.table.get(no) })
+    }
+
     /// The budget of `identity` at `now` under `limit`.
+    #[inline(always)]
     pub(super) fn stand<C: Counter>(&mut self, now: Timestamp, identity: Identity, limit: LimitId) -> Standing<C> {
-        let found = self.table.find(identity);
+        let found = self.find(identity);
         let counter = match found {
-            Some(no) => self.present(no, limit, now),
+            Some(found) => self.present(found.entry, limit, now),
             None => C::whole(self.limits.get(limit), now),
         };
         Standing { identity, limit, found, counter }
@@ -58,10 +75,13 @@ impl Engine {
     /// An entry's state, aged under its own numbers, then converted if `limit` has others.
     ///
     /// State that is whole again under its own numbers is fresh state, whatever the new ones are.
-    fn present<C: Counter>(&mut self, no: EntryNo, limit: LimitId, now: Timestamp) -> C {
+    #[inline(always)]
+    fn present<C: Counter>(&mut self, entry: Entry, limit: LimitId, now: Timestamp) -> C {
         let numbers = self.limits.get(limit);
-        let entry = self.table.get(no);
-        let own = if entry.limit == limit { numbers } else { self.limits.get(entry.limit) };
+        if entry.limit == limit {
+            return C::load(entry.words, numbers, now, &mut self.side);
+        }
+        let own = self.limits.get(entry.limit);
         let counter = C::load(entry.words, own, now, &mut self.side);
         match counter.is_whole() {
             true => C::whole(numbers, now),
@@ -73,21 +93,23 @@ impl Engine {
     /// Ends what [`stand`](Engine::stand) began: keeps what the call changed, or leaves everything as it was.
     ///
     /// A charge needs the room that [`room_for`](Engine::room_for) found.
+    #[inline(always)]
     pub(super) fn conclude<C: Counter>(&mut self, standing: Standing<C>, effect: Effect) {
         let Standing { identity, limit, found, counter } = standing;
         match (found, effect) {
             (None, Effect::Charged) => self.insert(identity, limit, counter),
             (None, _) => {}
-            (Some(no), Effect::Charged) => self.rewrite(no, limit, counter, Fullness::NotSooner),
-            (Some(no), Effect::Refunded) => self.rewrite(no, limit, counter, Fullness::MaybeSooner),
-            (Some(no), Effect::Converted) if self.table.get(no).limit != limit => {
-                self.rewrite(no, limit, counter, Fullness::MaybeSooner);
+            (Some(found), Effect::Charged) => self.rewrite(found, limit, counter, Fullness::NotSooner),
+            (Some(found), Effect::Refunded) => self.rewrite(found, limit, counter, Fullness::MaybeSooner),
+            (Some(found), Effect::Converted) if found.entry.limit != limit => {
+                self.rewrite(found, limit, counter, Fullness::MaybeSooner);
             }
-            (Some(no), _) => counter.leave(self.table.get(no).words, &mut self.side),
+            (Some(found), _) => counter.leave(found.entry.words, &mut self.side),
         }
     }
 
     /// Keeps a charge of `charged` units if there is room for it, else undoes it.
+    #[inline(always)]
     pub(super) fn conclude_charge<C: Counter>(
         &mut self,
         now: Timestamp,
@@ -95,7 +117,7 @@ impl Engine {
         cost: u64,
         charged: u64,
     ) -> Result<(), Full> {
-        let room = self.room_for(standing.limit, standing.new_keys(charged), charged);
+        let room = self.room_for(standing.limit, standing.growth(charged));
         if room.is_err() {
             standing.counter.refund(charged, Some(now));
             self.conclude(standing, Effect::Nothing);
@@ -105,21 +127,34 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether `charged` units, which need so many new entries, find room under `limit`; counts the refusal if not.
+    /// Runs a call, and once more if it found no room but fresh state could be dropped.
     ///
-    /// At the byte cap a counter that is there goes on counting, but a log, which grows with what it counts, does not.
-    pub(super) fn room_for(&mut self, limit: LimitId, new_keys: usize, charged: u64) -> Result<(), Full> {
-        let grows = self.limits.get(limit).algorithm() == Algorithm::SlidingLog;
-        if charged == 0 || (new_keys == 0 && !grows) {
-            return Ok(());
+    /// At the cap, state that is fresh again makes room. A counter that is live is never dropped.
+    pub(super) fn with_room<T>(&mut self, call: impl Fn(&mut Engine) -> Result<T, Full>) -> Result<T, Full> {
+        match call(self) {
+            Err(Full) if self.drop_fresh() => call(self),
+            answer => answer,
         }
-        let bytes = self.bytes() + new_keys * KEY_BYTES;
-        let has_numbers = self.table.len() + new_keys <= ENTRIES_MAX;
-        if has_numbers && bytes <= self.bounds.bytes_max && self.limits.has_room(limit, new_keys as u64) {
-            return Ok(());
-        }
-        self.limits.count(limit, Outcome::Full);
-        Err(Full)
+    }
+
+    #[cold]
+    pub(super) fn drop_fresh(&mut self) -> bool {
+        let looked_at = (0..EXPIRIES_FOR_ROOM_MAX).map_while(|_| self.expire_entry(self.latest));
+        looked_at.filter(|&expired| expired == Expired::Forgotten).count() > 0
+    }
+
+    /// Whether what a call adds finds room under `limit`.
+    #[inline(always)]
+    pub(super) fn room_for(&self, limit: LimitId, growth: Growth) -> Result<(), Full> {
+        if growth == Growth::NONE || self.has_room(limit, growth) { Ok(()) } else { Err(Full) }
+    }
+
+    fn has_room(&self, limit: LimitId, growth: Growth) -> bool {
+        let Growth { keys, heap } = growth;
+        let bytes = if heap { self.bytes() } else { 0 } + self.table.bytes_for(keys);
+        self.table.len() + keys <= ENTRIES_MAX
+            && bytes <= self.bounds.bytes_max
+            && self.limits.has_room(limit, keys as u64)
     }
 
     fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) {
@@ -135,16 +170,16 @@ impl Engine {
         self.wheel.arm(&mut self.table.arena, no, whole_at_us);
     }
 
-    fn rewrite<C: Counter>(&mut self, no: EntryNo, limit: LimitId, counter: C, fullness: Fullness) {
+    #[inline(always)]
+    fn rewrite<C: Counter>(&mut self, found: Found, limit: LimitId, counter: C, fullness: Fullness) {
         if counter.is_whole() {
-            return self.remove(no);
+            return self.remove(found.no);
         }
-        let before = self.table.get(no);
-        if fullness == Fullness::MaybeSooner || before.limit != limit {
-            self.rearm(no, counter.whole_at_us(self.latest));
+        if fullness == Fullness::MaybeSooner || found.entry.limit != limit {
+            self.rearm(found.no, counter.whole_at_us(self.latest));
         }
-        let words = counter.store(Some(before.words), &mut self.side);
-        self.replace(no, Entry { limit, words });
+        let words = counter.store(Some(found.entry.words), &mut self.side);
+        self.replace(found, Entry { limit, words });
     }
 
     pub(super) fn rearm(&mut self, no: EntryNo, whole_at_us: u64) {
@@ -152,12 +187,12 @@ impl Engine {
         self.wheel.arm(&mut self.table.arena, no, whole_at_us);
     }
 
-    pub(super) fn replace(&mut self, no: EntryNo, entry: Entry) {
-        let before = self.table.get(no).limit;
-        self.table.set(no, entry);
-        if before != entry.limit {
+    #[inline(always)]
+    pub(super) fn replace(&mut self, found: Found, entry: Entry) {
+        self.table.set(found.no, entry);
+        if found.entry.limit != entry.limit {
             self.limits.enter(entry.limit);
-            self.limits.leave(before);
+            self.limits.leave(found.entry.limit);
         }
     }
 
@@ -225,9 +260,25 @@ enum Fullness {
     MaybeSooner,
 }
 
-impl<C> Standing<C> {
-    /// Entries that a charge of so many units needs.
-    pub(super) fn new_keys(&self, charged: u64) -> usize {
-        usize::from(self.found.is_none() && charged > 0)
+/// What a call adds to what is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Growth {
+    /// Entries.
+    pub(super) keys: usize,
+    /// Whether something grows that is kept aside.
+    pub(super) heap: bool,
+}
+
+impl Growth {
+    pub(super) const NONE: Growth = Growth { keys: 0, heap: false };
+}
+
+impl<C: Counter> Standing<C> {
+    /// What a charge of so many units adds: an entry if there is none, and a log grows with what it counts.
+    pub(super) fn growth(&self, charged: u64) -> Growth {
+        if charged == 0 {
+            return Growth::NONE;
+        }
+        Growth { keys: usize::from(self.found.is_none()), heap: self.counter.grows() }
     }
 }

@@ -57,9 +57,11 @@ impl Engine {
     pub fn settle(&mut self, now: Timestamp, reservation: Identity, actual: u64) -> Result<Option<Settled>, Full> {
         let now = self.advance(now);
         let Some(&known) = self.reservations.get(reservation, now) else { return Ok(None) };
-        let limit = self.limit_in_force(known, now);
-        let standing = self.stand::<AnyCounter>(now, known.counter, limit);
-        let settled = self.correct(standing, known, actual)?;
+        let settled = self.with_room(|engine| {
+            let limit = engine.limit_in_force(known, now);
+            let standing = engine.stand::<AnyCounter>(now, known.counter, limit);
+            engine.correct(standing, known, actual)
+        })?;
         self.end_reservation(reservation);
         Ok(Some(settled))
     }
@@ -99,7 +101,7 @@ impl Engine {
         }
         let settled = Settled { remaining: counter.remaining(), reset_after_us: counter.wait_until_whole() };
         let changed = if counter.is_whole() { 0 } else { more };
-        let room = self.room_for(standing.limit, standing.new_keys(changed), changed);
+        let room = self.room_for(standing.limit, standing.growth(changed));
         if room.is_err() {
             standing.counter.refund(changed, Some(known.charged_at));
             self.conclude(standing, Effect::Nothing);

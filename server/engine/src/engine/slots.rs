@@ -1,11 +1,12 @@
 //! Slots: units that are held for a time and come back by themselves.
 
 use super::Engine;
+use super::keep::{Found, Growth};
 use crate::algorithm::concurrency::{Claim, Holders};
 use crate::decision::{Full, Released, Slots};
 use crate::identity::Identity;
 use crate::limits::{LimitId, Outcome};
-use crate::table::{Entry, EntryNo};
+use crate::table::Entry;
 use crate::time::Timestamp;
 
 impl Engine {
@@ -27,23 +28,21 @@ impl Engine {
         debug_assert!(cost > 0, "holding nothing is no hold");
         let now = self.advance(now);
         let claim = Claim { holder, units: cost, limit: self.limits.get(limit).limit(), ttl_us };
-        let slots = match self.table.find(identity) {
-            Some(no) => self.acquire_more(now, no, limit, claim),
-            None => self.acquire_first(now, identity, limit, claim),
-        };
-        if let Ok(slots) = slots {
-            self.limits.count(limit, Outcome::of(slots.allowed));
-        }
+        let slots = self.with_room(|engine| match engine.find(identity) {
+            Some(found) => engine.acquire_more(now, found, limit, claim),
+            None => engine.acquire_first(now, identity, limit, claim),
+        });
+        self.limits.count(limit, Outcome::of_call(&slots, |slots| slots.allowed));
         slots
     }
 
     /// Gives back what `holder` holds.
     pub fn release_slot(&mut self, now: Timestamp, identity: Identity, holder: u64) -> Released {
         let now = self.advance(now);
-        let Some(no) = self.table.find(identity) else { return Released { released: false, in_use: 0 } };
-        let mut holders = Holders::load(self.table.get(no).words, now, &mut self.side);
+        let Some(found) = self.find(identity) else { return Released { released: false, in_use: 0 } };
+        let mut holders = Holders::load(found.entry.words, now, &mut self.side);
         let released = Released { released: holders.remove(holder), in_use: holders.in_use() };
-        self.keep_holders(no, self.table.get(no).limit, holders);
+        self.keep_holders(found, found.entry.limit, holders);
         released
     }
 
@@ -54,10 +53,10 @@ impl Engine {
         limit: LimitId,
         claim: Claim,
     ) -> Result<Slots, Full> {
+        let room = self.room_for(limit, Growth { keys: 1, heap: true });
         let mut holders = Holders::default();
-        let slots = holders.acquire(now, claim)?;
+        let slots = holders.acquire(now, claim, room)?;
         if slots.allowed {
-            self.room_for(limit, 1, claim.units)?;
             let until_us = holders.until_us().expect("the claim that was just allowed holds");
             let words = holders.store(None, &mut self.side);
             self.enter(identity, Entry { limit, words }, until_us);
@@ -65,24 +64,22 @@ impl Engine {
         Ok(slots)
     }
 
-    fn acquire_more(&mut self, now: Timestamp, no: EntryNo, limit: LimitId, claim: Claim) -> Result<Slots, Full> {
-        let mut holders = Holders::load(self.table.get(no).words, now, &mut self.side);
-        let slots = holders.acquire(now, claim);
-        self.keep_holders(no, limit, holders);
-        if slots.is_err() {
-            self.limits.count(limit, Outcome::Full);
-        }
+    fn acquire_more(&mut self, now: Timestamp, found: Found, limit: LimitId, claim: Claim) -> Result<Slots, Full> {
+        let room = self.room_for(limit, Growth { keys: 0, heap: true });
+        let mut holders = Holders::load(found.entry.words, now, &mut self.side);
+        let slots = holders.acquire(now, claim, room);
+        self.keep_holders(found, limit, holders);
         slots
     }
 
-    fn keep_holders(&mut self, no: EntryNo, limit: LimitId, holders: Holders) {
+    fn keep_holders(&mut self, found: Found, limit: LimitId, holders: Holders) {
         let until_us = holders.until_us();
-        let words = holders.store(Some(self.table.get(no).words), &mut self.side);
+        let words = holders.store(Some(found.entry.words), &mut self.side);
         match until_us {
-            None => self.remove(no),
+            None => self.remove(found.no),
             Some(until_us) => {
-                self.rearm(no, until_us);
-                self.replace(no, Entry { limit, words });
+                self.rearm(found.no, until_us);
+                self.replace(found, Entry { limit, words });
             }
         }
     }

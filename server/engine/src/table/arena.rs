@@ -45,6 +45,11 @@ impl Arena {
         self.free = no.0;
     }
 
+    /// Whether `more` entries fit beside `used` ones without another chunk.
+    pub(crate) fn has_free(&self, used: usize, more: usize) -> bool {
+        used + more <= self.chunks.len() * CHUNK_LEN
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         self.chunks.len() * CHUNK_BYTES
     }

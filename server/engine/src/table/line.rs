@@ -7,99 +7,124 @@ use super::entry::EntryNo;
 
 /// Slots in a line.
 pub(super) const SLOTS: usize = 15;
-/// Bits of an entry's number in a slot; number plus one, so that an empty slot is 0.
+/// Words that are compared at once, and the bit of each word.
+const LANES: usize = 4;
+const LANE_BITS: [[u32; LANES]; 4] = [
+    [1 << 0, 1 << 1, 1 << 2, 1 << 3],
+    [1 << 4, 1 << 5, 1 << 6, 1 << 7],
+    [1 << 8, 1 << 9, 1 << 10, 1 << 11],
+    [1 << 12, 1 << 13, 1 << 14, 1 << 15],
+];
+/// What an empty slot holds.
+const EMPTY: u32 = 0;
+/// A bit for each of them.
+const ALL: u32 = (1 << SLOTS) - 1;
+/// Bits of an entry's number in a slot.
 const NUMBER_BITS: u32 = 27;
+const NUMBER_MASK: u32 = (1 << NUMBER_BITS) - 1;
 /// Entries that can be named.
-pub(super) const ENTRY_NOS_MAX: usize = (1 << NUMBER_BITS) - 1;
+pub(super) const ENTRY_NOS_MAX: usize = 1 << NUMBER_BITS;
 
 /// Five bits of an entry's hash, where they stand in a slot: a slot with other bits is another's, without a look.
+/// Never zero, as an empty slot is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tag(u32);
 
 impl Tag {
     /// The tag made of the lowest bits of `bits`.
     pub(super) fn of(bits: u64) -> Tag {
-        Tag((bits as u32) << NUMBER_BITS)
-    }
-}
-
-/// A slot's content: an entry's number under its tag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot(u32);
-
-impl Slot {
-    const EMPTY: Slot = Slot(0);
-
-    pub(super) fn holding(no: EntryNo, tag: Tag) -> Slot {
-        debug_assert!((no.0 as usize) < ENTRY_NOS_MAX);
-        Slot((no.0 + 1) | tag.0)
-    }
-
-    pub(super) fn entry_no(self) -> Option<EntryNo> {
-        (self.0 & ((1 << NUMBER_BITS) - 1)).checked_sub(1).map(EntryNo)
-    }
-
-    /// The number it holds, if under this tag.
-    fn under(self, tag: Tag) -> Option<EntryNo> {
-        // An empty slot's number is zero under any tag.
-        self.entry_no().filter(|_| self.0 >> NUMBER_BITS == tag.0 >> NUMBER_BITS)
+        let tag = (bits & 0x1f) as u32;
+        Tag(tag.max(1) << NUMBER_BITS)
     }
 }
 
 /// Fifteen slots and the overflow count, aligned so that one load brings all.
 #[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
+#[repr(align(64))]
 pub(super) struct Line {
-    slots: [Slot; SLOTS],
-    overflowed: u32,
+    /// The slots' contents, and behind them the count.
+    words: [u32; SLOTS + 1],
 }
 
 impl Line {
-    pub(super) const EMPTY: Line = Line { slots: [Slot::EMPTY; SLOTS], overflowed: 0 };
+    pub(super) const EMPTY: Line = Line { words: [EMPTY; SLOTS + 1] };
 
-    /// The entries under `tag`, those nearest after `start` first: that is where [`put`](Line::put) puts them, so a
-    /// present entry is found before most others are looked at.
+    /// The entries under `tag`, those nearest after `start` first: that is where [`put`](Line::put) puts them, so that an
+    /// entry that is there is found before most others are looked at.
     pub(super) fn under(&self, tag: Tag, start: usize) -> impl Iterator<Item = EntryNo> {
-        let (head, tail) = self.slots.split_at(start);
-        tail.iter().chain(head).filter_map(move |slot| slot.under(tag))
+        let alike = self.alike(tag);
+        // The bits from `start` on, and behind them those before it.
+        let mut left = (alike >> start) | (alike << (SLOTS - start)) & ALL;
+        std::iter::from_fn(move || {
+            let after_start = (left != 0).then(|| left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            let at = start + after_start;
+            let at = if at < SLOTS { at } else { at - SLOTS };
+            Some(EntryNo(self.words[at % self.words.len()] & NUMBER_MASK))
+        })
     }
 
-    /// Puts a slot's content into the free slot nearest after `start`. Says whether there was one.
-    pub(super) fn put(&mut self, content: Slot, start: usize) -> bool {
-        let (head, tail) = self.slots.split_at_mut(start);
-        let Some(free) = tail.iter_mut().chain(head).find(|slot| **slot == Slot::EMPTY) else { return false };
-        *free = content;
+    /// A bit for each slot whose tag is `tag`. Four words at a time, without a branch, so that the compiler compares them
+    /// as one vector; the count's bit is dropped.
+    fn alike(&self, tag: Tag) -> u32 {
+        let mut lanes = [0; LANES];
+        for (words, bits) in self.words.as_chunks::<LANES>().0.iter().zip(&LANE_BITS) {
+            for lane in 0..LANES {
+                let is_alike = u32::from(words[lane] & !NUMBER_MASK == tag.0);
+                lanes[lane] |= is_alike.wrapping_neg() & bits[lane];
+            }
+        }
+        let [a, b, c, d] = lanes;
+        (a | b | c | d) & ALL
+    }
+
+    /// Puts an entry into the free slot nearest after `start`. Says whether there was one.
+    pub(super) fn put(&mut self, no: EntryNo, tag: Tag, start: usize) -> bool {
+        let (head, tail) = self.slots_mut().split_at_mut(start);
+        let Some(free) = tail.iter_mut().chain(head).find(|slot| **slot == EMPTY) else { return false };
+        *free = content(no, tag);
         true
     }
 
-    /// Empties the slot with that content. Says whether there was one.
-    pub(super) fn take(&mut self, content: Slot) -> bool {
-        let Some(slot) = self.slots.iter_mut().find(|slot| **slot == content) else { return false };
-        *slot = Slot::EMPTY;
+    /// Takes an entry out. Says whether it was there.
+    pub(super) fn take(&mut self, no: EntryNo, tag: Tag) -> bool {
+        let Some(slot) = self.slots_mut().iter_mut().find(|slot| **slot == content(no, tag)) else { return false };
+        *slot = EMPTY;
         true
     }
 
     pub(super) fn entry_nos(&self) -> impl Iterator<Item = EntryNo> {
-        self.slots.iter().filter_map(|slot| slot.entry_no())
+        let taken = self.words[..SLOTS].iter().filter(|slot| **slot != EMPTY);
+        taken.map(|slot| EntryNo(slot & NUMBER_MASK))
     }
 
     pub(super) fn has_overflowed(&self) -> bool {
-        self.overflowed > 0
+        self.words[SLOTS] > 0
     }
 
     /// One more entry passed on to a later line.
     pub(super) fn pass(&mut self) {
-        self.overflowed += 1;
+        self.words[SLOTS] += 1;
     }
 
     /// One entry that had passed on is gone.
     pub(super) fn unpass(&mut self) {
-        self.overflowed -= 1;
+        self.words[SLOTS] -= 1;
     }
 
     pub(super) fn touch(&self) -> u32 {
-        self.overflowed
+        self.words[SLOTS]
     }
+
+    fn slots_mut(&mut self) -> &mut [u32] {
+        &mut self.words[..SLOTS]
+    }
+}
+
+/// What a slot holds: an entry's number under its tag.
+fn content(no: EntryNo, tag: Tag) -> u32 {
+    debug_assert!(no.0 <= NUMBER_MASK);
+    no.0 | tag.0
 }
 
 #[cfg(test)]
@@ -116,10 +141,10 @@ mod tests {
         for no in [0, ENTRY_NOS_MAX as u32 - 1] {
             for bits in 0..32 {
                 let mut line = Line::EMPTY;
-                assert!(line.put(Slot::holding(EntryNo(no), Tag::of(bits)), 7));
+                assert!(line.put(EntryNo(no), Tag::of(bits), 7));
                 for other in 0..32 {
                     let found = line.under(Tag::of(other), 3).next();
-                    assert_eq!(found, (other == bits).then_some(EntryNo(no)));
+                    assert_eq!(found, (other.max(1) == bits.max(1)).then_some(EntryNo(no)));
                 }
             }
         }
@@ -129,12 +154,12 @@ mod tests {
     fn a_line_takes_fifteen() {
         let mut line = Line::EMPTY;
         for no in 0..SLOTS as u32 {
-            assert!(line.put(Slot::holding(EntryNo(no), Tag::of(0)), 14));
+            assert!(line.put(EntryNo(no), Tag::of(0), 14));
         }
-        assert!(!line.put(Slot::holding(EntryNo(99), Tag::of(0)), 14));
-        assert!(line.take(Slot::holding(EntryNo(3), Tag::of(0))));
-        assert!(!line.take(Slot::holding(EntryNo(3), Tag::of(0))));
-        assert!(line.put(Slot::holding(EntryNo(99), Tag::of(0)), 14));
+        assert!(!line.put(EntryNo(99), Tag::of(0), 14));
+        assert!(line.take(EntryNo(3), Tag::of(0)));
+        assert!(!line.take(EntryNo(3), Tag::of(0)));
+        assert!(line.put(EntryNo(99), Tag::of(0), 14));
         assert_eq!(line.entry_nos().count(), SLOTS);
     }
 }

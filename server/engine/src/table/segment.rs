@@ -2,7 +2,7 @@
 
 use super::entry::EntryNo;
 use super::index::Hash;
-use super::line::{Line, SLOTS, Slot};
+use super::line::{Line, SLOTS};
 use crate::heap::allocated_bytes;
 
 /// Lines of a segment, from its first entry on. After the last size it splits into two of the size before, so that a
@@ -53,13 +53,16 @@ impl Segment {
     }
 
     pub(super) fn find(&self, hash: Hash, is_it: impl Fn(EntryNo) -> bool) -> Option<EntryNo> {
-        for line in self.lines_from(hash) {
+        let mut at = self.home(hash);
+        for _ in 0..self.lines.len() {
+            let line = &self.lines[at];
             if let Some(no) = line.under(hash.tag(), hash.start()).find(|&no| is_it(no)) {
                 return Some(no);
             }
             if !line.has_overflowed() {
                 return None;
             }
+            at = self.next(at);
         }
         None
     }
@@ -67,9 +70,8 @@ impl Segment {
     /// Adds a number, which is not there yet; there is room.
     pub(super) fn insert(&mut self, hash: Hash, no: EntryNo) {
         debug_assert!(!self.is_full());
-        let content = Slot::holding(no, hash.tag());
         let mut at = self.home(hash);
-        while !self.lines[at].put(content, hash.start()) {
+        while !self.lines[at].put(no, hash.tag(), hash.start()) {
             self.lines[at].pass();
             at = self.next(at);
         }
@@ -78,9 +80,8 @@ impl Segment {
 
     /// Removes a number, which is there.
     pub(super) fn remove(&mut self, hash: Hash, no: EntryNo) {
-        let content = Slot::holding(no, hash.tag());
         let mut at = self.home(hash);
-        while !self.lines[at].take(content) {
+        while !self.lines[at].take(no, hash.tag()) {
             self.lines[at].unpass();
             at = self.next(at);
         }
@@ -107,10 +108,5 @@ impl Segment {
 
     fn next(&self, at: usize) -> usize {
         if at + 1 == self.lines.len() { 0 } else { at + 1 }
-    }
-
-    fn lines_from(&self, hash: Hash) -> impl Iterator<Item = &Line> {
-        let (head, tail) = self.lines.split_at(self.home(hash));
-        tail.iter().chain(head)
     }
 }
