@@ -160,7 +160,7 @@ pub struct Shard {
     seeds: Seeds,
     clock: Clock,
     engine: Engine,
-    staged: Vec<turn::Staged>,
+    stage: turn::Stage,
     guests: Guests,
     /// The connections, by the order they came in.
     outlets: BTreeMap<u64, Arc<Outlet>>,
@@ -180,7 +180,7 @@ pub async fn run(setup: ShardSetup) {
         seeds,
         clock,
         engine: Engine::new(bounds),
-        staged: Vec::with_capacity(turn::BATCH_MAX),
+        stage: turn::Stage::new(),
         guests: Guests::default(),
         outlets: BTreeMap::new(),
         arrivals: 0,

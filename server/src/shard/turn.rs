@@ -23,11 +23,24 @@ pub(super) const BATCH_MAX: usize = 64;
 
 /// A command whose key is on its way from memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Staged {
+struct Staged {
     id: u32,
-    identity: Identity,
     limit: LimitId,
     op: Op,
+}
+
+/// Commands of one turn whose keys are hashed and that are not decided yet, in the order they came.
+#[derive(Debug)]
+pub(super) struct Stage {
+    commands: Vec<Staged>,
+    /// The key of each command: apart, because the engine fetches a whole batch of them.
+    identities: Vec<Identity>,
+}
+
+impl Stage {
+    pub(super) fn new() -> Stage {
+        Stage { commands: Vec::with_capacity(BATCH_MAX), identities: Vec::with_capacity(BATCH_MAX) }
+    }
 }
 
 /// Whether a turn has left frames undecided.
@@ -99,7 +112,7 @@ impl Shard {
             Ok(Some(reply)) => reply.encode(frame.id, outbox),
             Err(refusal) => refusal.into_reply().encode(frame.id, outbox),
         }
-        if self.staged.len() == BATCH_MAX {
+        if self.stage.commands.len() == BATCH_MAX {
             self.decide_staged(now, outbox);
         }
     }
@@ -137,14 +150,15 @@ impl Shard {
         }
         let identity =
             Identity { placement: placement.0, identity: self.seeds.identity.identity(key, limit.algorithm) };
-        self.engine.prefetch(identity);
-        self.staged.push(Staged { id, identity, limit: limit.id, op });
+        self.stage.commands.push(Staged { id, limit: limit.id, op });
+        self.stage.identities.push(identity);
         Ok(None)
     }
 
     fn decide_staged(&mut self, now: Timestamp, outbox: &mut Vec<u8>) {
-        for staged in self.staged.drain(..) {
-            let Staged { id, identity, limit, op } = staged;
+        let Stage { commands, identities } = &mut self.stage;
+        self.engine.prefetch_all(identities);
+        for (Staged { id, limit, op }, identity) in commands.drain(..).zip(identities.drain(..)) {
             apply(&mut self.engine, now, identity, limit, op).encode(id, outbox);
         }
     }
