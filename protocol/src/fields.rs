@@ -21,28 +21,34 @@ impl Malformed {
 pub(crate) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
+    #[inline]
     pub(crate) fn new(body: &'a [u8]) -> Fields<'a> {
         Fields(body)
     }
 
+    #[inline]
     pub(crate) fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], Malformed> {
         let (head, tail) = self.0.split_first_chunk::<N>().ok_or(Malformed::new(field, "the frame ends before it"))?;
         self.0 = tail;
         Ok(*head)
     }
 
+    #[inline]
     pub(crate) fn u8(&mut self, field: &'static str) -> Result<u8, Malformed> {
         Ok(self.array::<1>(field)?[0])
     }
 
+    #[inline]
     pub(crate) fn u16(&mut self, field: &'static str) -> Result<u16, Malformed> {
         Ok(u16::from_le_bytes(self.array(field)?))
     }
 
+    #[inline]
     pub(crate) fn u32(&mut self, field: &'static str) -> Result<u32, Malformed> {
         Ok(u32::from_le_bytes(self.array(field)?))
     }
 
+    #[inline]
     pub(crate) fn u64(&mut self, field: &'static str) -> Result<u64, Malformed> {
         Ok(u64::from_le_bytes(self.array(field)?))
     }
@@ -64,11 +70,13 @@ impl<'a> Fields<'a> {
     }
 
     /// All that is left.
+    #[inline]
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
 
     /// Says that the body ends here. Bytes behind the last field are an error: they would be somebody's misunderstanding.
+    #[inline]
     pub(crate) fn end(self) -> Result<(), Malformed> {
         if self.0.is_empty() { Ok(()) } else { Err(Malformed::new("body", "bytes follow its last field")) }
     }
