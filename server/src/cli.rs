@@ -1,6 +1,8 @@
 //! The commands of the binary.
 
 pub mod bench;
+#[cfg(not(feature = "sim"))]
+pub mod demo;
 pub mod serve;
 pub mod trace;
 
@@ -20,6 +22,9 @@ pub struct Cli {
 enum Command {
     /// Run a node: without flags a cluster of one on loopback, in memory, one shard a core.
     Serve(Box<serve::ServeArgs>),
+    /// Run a node and a gateway in one process, to try with curl.
+    #[cfg(not(feature = "sim"))]
+    Demo(demo::DemoArgs),
     /// Measure decisions a second, CPU and latency, beside Redis in the same run.
     Bench(bench::BenchArgs),
     /// Read events as JSON lines on stdin, print a decision for each: the serving engine on a virtual clock.
@@ -31,6 +36,8 @@ impl Cli {
     pub fn run(self) -> ExitCode {
         match self.command {
             Command::Serve(args) => serve::run(*args),
+            #[cfg(not(feature = "sim"))]
+            Command::Demo(args) => demo::run(&args),
             Command::Bench(args) => bench::run(args),
             Command::Trace => run_trace(),
         }

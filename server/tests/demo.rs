@@ -1,0 +1,96 @@
+//! `tallyring demo` as a person runs it: the real binary, plain HTTP.
+
+#![cfg(not(feature = "sim"))]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test of a process may wait and panic")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+struct Demo {
+    child: Child,
+    gateway: String,
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Demo {
+    /// Starts a demo on a free port and reads the address off the first line it prints.
+    fn start() -> Demo {
+        let mut child = demo("127.0.0.1:0").stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut first = String::new();
+        stdout.read_line(&mut first).unwrap();
+        let gateway = first.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
+        Demo { child, gateway, _stdout: stdout }
+    }
+
+    fn get(&self, path: &str, key: &str) -> String {
+        let mut stream = TcpStream::connect(&self.gateway).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: demo\r\nX-Api-Key: {key}\r\nConnection: close\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        response
+    }
+
+    fn terminate(&self) {
+        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        assert!(status.success());
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn demo(listen: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tallyring"));
+    command.args(["demo", "--listen", listen]);
+    command
+}
+
+#[test]
+fn ten_requests_pass_and_the_next_is_told_when_to_come_back() {
+    let demo = Demo::start();
+    for n in 1..=10 {
+        let response = demo.get("/", "alice");
+        assert!(response.starts_with("HTTP/1.1 200 "), "request {n}: {response}");
+        assert!(response.contains("ratelimit-policy: \"demo\";q=10;w=30\r\n"), "{response}");
+    }
+    let refused = demo.get("/", "alice");
+    assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
+    let retry_after = ["retry-after: 1\r\n", "retry-after: 2\r\n", "retry-after: 3\r\n"];
+    assert!(retry_after.iter().any(|header| refused.contains(header)), "{refused}");
+    assert!(refused.contains("quota-exceeded"), "{refused}");
+    assert!(demo.get("/", "bob").starts_with("HTTP/1.1 200 "));
+    assert!(demo.get("/counts", "bob").contains("denied"));
+}
+
+#[test]
+fn sigterm_ends_it_well() {
+    let mut demo = Demo::start();
+    demo.terminate();
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(10) {
+        if let Some(status) = demo.child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(0));
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("the demo does not end");
+}
+
+#[test]
+fn a_taken_address_is_said_in_one_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = demo(&address).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(said.starts_with(&format!("tallyring: demo: {address}: ")) && said.contains("--listen"), "{said}");
+}
