@@ -243,3 +243,26 @@ impl Model {
         reservation::settled(&limit, self.view(key, &limit).as_ref())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reserve(id: &str, limit: u64) -> String {
+        let limit = format!(r#""algorithm":"fixed_window","limit":{limit},"period_us":10"#);
+        format!(r#"{{"t_us":0,"op":"reserve","key":"k","id":"{id}",{limit},"ttl_us":5}}"#)
+    }
+
+    #[test]
+    fn one_reservation_too_many_is_told_full_unless_it_is_rejected_anyway() {
+        let mut model = Model::new();
+        model.line(&reserve("first", 9));
+        let (_, first) = model.reservations.pop_first().expect("one was made");
+        let names = (0..RESERVATIONS_MAX).map(|id| ("k".to_owned(), id.to_string()));
+        model.reservations = names.map(|name| (name, first)).collect();
+        assert_eq!(model.line(&reserve("another", 9)).as_deref(), Some(FULL));
+        assert!(model.line(&reserve("another", 1)).expect("an answer").starts_with(r#"{"allowed":false"#));
+        model.line(r#"{"t_us":0,"op":"settle","key":"k","id":"7","actual":1}"#);
+        assert!(model.line(&reserve("another", 9)).expect("an answer").starts_with(r#"{"allowed":true"#));
+    }
+}

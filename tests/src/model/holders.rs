@@ -1,6 +1,6 @@
 //! Concurrency: who holds how many slots of a key, and until when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{FULL, Micros, Units};
 
@@ -62,8 +62,25 @@ impl Holders {
     /// The smallest wait after which the others leave room for `cost`: the end of one of them; never if it is over the
     /// limit by itself.
     fn retry_after(&self, holder: &str, cost: Units, limit: Units, now_us: Micros) -> Option<Micros> {
-        let ends = self.holds.values().map(|hold| hold.ends_us);
-        let first_us = ends.filter(|end_us| self.others_in_use(holder, *end_us) + cost <= limit).min()?;
+        let ends: BTreeSet<Micros> = self.holds.values().map(|hold| hold.ends_us).collect();
+        let first_us = ends.into_iter().find(|end_us| self.others_in_use(holder, *end_us) + cost <= limit)?;
         Some(first_us - now_us)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_holder_too_many_is_told_full_unless_it_is_rejected_anyway() {
+        let mut holders = Holders::default();
+        let names = (0..HOLDERS_MAX).map(|name| name.to_string());
+        holders.holds = names.map(|name| (name, Hold { cost: 1, ends_us: 10 })).collect();
+        let mut acquire = |name: &str, limit, now_us| holders.acquire(name.to_owned(), 1, limit, 5, now_us);
+        assert_eq!(acquire("another", 20_000, 0), FULL);
+        assert_eq!(acquire("another", 1, 0), r#"{"allowed":false,"limit":1,"in_use":10000,"retry_after_us":10}"#);
+        assert_eq!(acquire("7", 20_000, 9), r#"{"allowed":true,"limit":20000,"in_use":10000,"retry_after_us":0}"#);
+        assert_eq!(acquire("another", 2, 10), r#"{"allowed":true,"limit":2,"in_use":2,"retry_after_us":0}"#);
     }
 }

@@ -10,6 +10,7 @@ use super::{Micros, Units};
 pub(super) const RESERVATIONS_MAX: usize = 100_000;
 
 /// What was charged for an id, and what its first call was answered.
+#[derive(Clone, Copy)]
 pub(super) struct Reservation {
     pub(super) limit: Limit,
     pub(super) charged: Units,

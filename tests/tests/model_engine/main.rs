@@ -1,29 +1,36 @@
 //! The engine and the model decide alike: random traces, compared line by line.
 //!
-//! `PROPTEST_CASES` scales the number of traces. A trace on which the two part is printed as it was fed in, shrunk; kept
-//! in `testdata/counterexamples/`, it is replayed for ever.
+//! The path of a trace: [`draw`] → [`plan`] → [`script`], which plays it on the model → the engine. `PROPTEST_CASES`
+//! scales the number of traces. One on which the two part is printed shrunk, as lines for `tallyring trace`.
 
+mod draw;
+mod full;
 mod plan;
 mod promise;
 mod script;
 
-use std::fs;
-use std::path::Path;
-
-use plan::{ALGORITHMS, Plan};
+use draw::ALGORITHMS;
+use plan::Plan;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestError, TestRunner};
 use script::Line;
 use tallyring::cli::trace::Trace;
-use tallyring_tests::model::{Model, same};
+use tallyring_tests::model::same;
 
 /// Tests that share the configured number of cases between them, so that the default takes seconds.
-const TESTS: u32 = 8;
+const TESTS: u32 = 12;
 
-/// Draws plans and judges each; panics with the smallest that fails.
-fn check(plans: impl Strategy<Value = Plan>, judge: impl Fn(&Plan) -> Result<(), TestCaseError>) {
-    let cases = ProptestConfig::default().cases.div_ceil(TESTS);
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+/// How many plans a long one counts for.
+const LONG: u32 = 16;
+
+/// Shrinking stops here: what is left of a long plan is short enough by then.
+const SHRINKS_MAX: u32 = 4_000;
+
+/// Draws plans, each `weight` times as long as a plain one, and judges them; panics with the smallest that fails.
+fn check(weight: u32, plans: impl Strategy<Value = Plan>, judge: impl Fn(&Plan) -> Result<(), TestCaseError>) {
+    let cases = ProptestConfig::default().cases.div_ceil(TESTS * weight);
+    let bounds = ProptestConfig { cases, max_shrink_iters: SHRINKS_MAX, ..ProptestConfig::default() };
+    let config = ProptestConfig { failure_persistence: None, ..bounds };
     match TestRunner::new(config).run(&plans, |plan| judge(&plan)) {
         Ok(()) => {}
         Err(TestError::Fail(why, _plan)) => panic!("{why}"),
@@ -53,37 +60,44 @@ fn parts_at(lines: &[Line]) -> Option<String> {
     None
 }
 
-/// Plays a trace that is kept as a file.
-fn replay(path: &Path) -> Option<String> {
-    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let mut model = Model::new();
-    let lines = text.lines().map(|event| Line { event: event.to_owned(), answer: model.line(event) });
-    parts_at(&lines.collect::<Vec<Line>>())
-}
-
 #[test]
 fn each_algorithm_alone_is_decided_as_the_model_decides() {
     for algorithm in ALGORITHMS {
-        check(plan::plan(std::slice::from_ref(algorithm)), decides_as_the_model);
+        check(1, draw::plan(std::slice::from_ref(algorithm)), decides_as_the_model);
     }
 }
 
 #[test]
 fn all_algorithms_together_are_decided_as_the_model_decides() {
-    check(plan::plan(ALGORITHMS), decides_as_the_model);
+    check(1, draw::plan(ALGORITHMS), decides_as_the_model);
+}
+
+#[test]
+fn a_log_of_many_entries_is_decided_as_the_model_decides() {
+    check(LONG, draw::long_plan(&["sliding_log"], 1), decides_as_the_model);
+}
+
+#[test]
+fn many_keys_are_decided_as_the_model_decides() {
+    check(LONG, draw::long_plan(ALGORITHMS, 250), decides_as_the_model);
 }
 
 #[test]
 fn slots_are_decided_as_the_model_decides() {
-    check(plan::slots_plan(), decides_as_the_model);
+    check(1, draw::slots_plan(), decides_as_the_model);
+}
+
+#[test]
+fn many_holders_are_decided_as_the_model_decides() {
+    check(LONG, draw::long_slots_plan(), decides_as_the_model);
 }
 
 #[test]
 fn a_call_passes_when_its_wait_is_over_and_not_before() {
-    check(plan::short_plan(ALGORITHMS), keeps_its_promises);
+    check(1, draw::short_plan(ALGORITHMS), keeps_its_promises);
 }
 
 #[test]
 fn a_slot_is_free_when_the_wait_is_over_and_not_before() {
-    check(plan::short_slots_plan(), keeps_its_promises);
+    check(1, draw::short_slots_plan(), keeps_its_promises);
 }

@@ -1,9 +1,9 @@
 //! From a plan to a trace: the model plays along, so that a step can aim at what the last decision announced.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tallyring_tests::model::Model;
 
-use crate::plan::{Amount, Ask, Call, Charged, Clock, Limit, Plan, Window};
+use crate::plan::{Amount, Ask, Call, Charged, Clock, Limit, Part, Plan, Window};
 
 const T_US_MAX: i128 = (1 << 53) - 1;
 const UNITS_MAX: u64 = 1_000_000_000_000;
@@ -88,51 +88,52 @@ impl Script<'_> {
         }
     }
 
-    fn part(&self, part: &crate::plan::Part) -> String {
-        let text = Value::Object(self.call(&part.call)).to_string();
+    fn part(&self, part: &Part) -> String {
+        let text = self.call(&part.call).to_string();
         part.spoil.as_ref().map_or(text.clone(), |spoil| spoilt(&text, spoil.field, &spoil.value))
     }
 
     fn fields(&self, ask: &Ask) -> Value {
-        let (op, mut fields) = match ask {
-            Ask::Check(call) => ("check", self.call(call)),
-            Ask::Take(call) => ("take", self.call(call)),
-            Ask::Refund { call, charged } => ("refund", with(self.call(call), self.charged_at(call, charged))),
+        let fields = match ask {
+            Ask::Check(call) => self.call(call),
+            Ask::Take(call) => with(self.call(call), json!({"op": "take"})),
+            Ask::Refund { call, charged } => {
+                with(with(self.call(call), json!({"op": "refund"})), self.charged_at(call, charged))
+            }
             Ask::Reserve { call, id, ttl_us } => {
-                ("reserve", with(self.call(call), json!({"id": format!("r{id}"), "ttl_us": ttl_us})))
+                with(self.call(call), json!({"op": "reserve", "id": format!("r{id}"), "ttl_us": ttl_us}))
             }
             Ask::Settle { call, id, actual } => {
                 let actual = actual.units(self.limit(call));
-                ("settle", with(Map::new(), json!({"key": key(call.key), "id": format!("r{id}"), "actual": actual})))
+                json!({"op": "settle", "key": key(call.key), "id": format!("r{id}"), "actual": actual})
             }
             Ask::Acquire { key: slot, holder, cost, limit, ttl_us } => {
+                let cost = cost.map_or(json!({}), |cost| json!({"cost": cost}));
                 let fields =
                     json!({"key": key(*slot), "holder": format!("h{holder}"), "limit": limit, "ttl_us": ttl_us});
-                ("acquire", with(with(Map::new(), fields), cost.map_or(json!({}), |cost| json!({"cost": cost}))))
+                with(with(fields, json!({"op": "acquire"})), cost)
             }
             Ask::Release { key: slot, holder } => {
-                ("release", with(Map::new(), json!({"key": key(*slot), "holder": format!("h{holder}")})))
+                json!({"op": "release", "key": key(*slot), "holder": format!("h{holder}")})
             }
             Ask::CheckAll(_) | Ask::Spoilt { .. } | Ask::Line(_) => unreachable!("{ask:?} is written as text"),
         };
-        fields = with(fields, json!({"t_us": u64::try_from(self.clock_us).expect("clamped"), "op": op}));
-        Value::Object(fields)
+        with(fields, json!({"t_us": u64::try_from(self.clock_us).expect("clamped")}))
     }
 
-    fn call(&self, call: &Call) -> Map<String, Value> {
+    fn call(&self, call: &Call) -> Value {
         let limit = self.limit(call);
-        let mut fields =
-            with(Map::new(), json!({"key": key(call.key), "algorithm": limit.algorithm, "limit": limit.limit}));
-        fields = with(fields, limit.window.field());
-        let optional = [
+        let mut fields = json!({"key": key(call.key), "algorithm": limit.algorithm, "limit": limit.limit});
+        let said = [
             ("burst", limit.burst.map(Value::from)),
             ("cost", call.cost.as_ref().map(|cost| cost.units(limit).into())),
             ("keep", call.keep.as_ref().map(|keep| keep.units(limit).into())),
             ("force", call.force.map(Value::from)),
         ];
-        let said = optional.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        fields.extend(said);
-        fields
+        for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+            fields[name] = value;
+        }
+        with(fields, limit.window.field())
     }
 
     fn charged_at(&self, call: &Call, charged: &Charged) -> Value {
@@ -186,9 +187,10 @@ fn share(window_us: u64, percent: u64) -> i128 {
     i128::from(window_us) * i128::from(percent) / 100
 }
 
-fn with(mut fields: Map<String, Value>, more: Value) -> Map<String, Value> {
-    let Value::Object(more) = more else { unreachable!("written as an object above") };
-    fields.extend(more);
+/// Both objects' fields in one.
+fn with(mut fields: Value, more: Value) -> Value {
+    let (Value::Object(into), Value::Object(more)) = (&mut fields, more) else { unreachable!("both are objects") };
+    into.extend(more);
     fields
 }
 
