@@ -15,19 +15,28 @@ pub struct Thread {
 /// Starts a thread that runs what `make` returns; the future is made there, so it need not be `Send`.
 ///
 /// # Errors
-/// The operating system gives no thread or no event queue.
+/// The operating system gives no thread.
+///
+/// # Panics
+/// The thread does, if the operating system gives it no event queue; whoever joins it learns of it.
 #[cfg(not(feature = "sim"))]
 #[allow(clippy::disallowed_methods, reason = "this is the seam that the ban points to")]
 pub fn thread<F: Future<Output = ()> + 'static>(
     name: String,
     make: impl FnOnce() -> F + Send + 'static,
 ) -> io::Result<Thread> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let body = move || {
-        let tasks = tokio::task::LocalSet::new();
-        tasks.block_on(&runtime, async move { make().await });
+    let body = move || match local_runtime() {
+        Ok(runtime) => runtime.block_on(async move { make().await }),
+        Err(error) => panic!("this thread has no event queue: {error}"),
     };
     Ok(Thread { handle: std::thread::Builder::new().name(name).spawn(body)? })
+}
+
+/// A runtime whose tasks need not be `Send`. Not a `LocalSet`: that one wakes the thread it runs on through the kernel,
+/// once for every batch of ready sockets.
+#[cfg(not(feature = "sim"))]
+fn local_runtime() -> io::Result<tokio::runtime::LocalRuntime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build_local(tokio::runtime::LocalOptions::default())
 }
 
 /// Starts a task of the simulated host that stands for a thread.
