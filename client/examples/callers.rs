@@ -4,43 +4,69 @@
 //! tallyring serve --shards 1 &
 //! cargo run --release -p tallyring-client --example callers -- 127.0.0.1:4170 64 3
 //! ```
-//! The arguments are the store, the concurrent callers and the seconds. Linux only: it reads `/proc/self/stat`.
+//! The arguments are the store, the concurrent callers and the seconds. It measures the bare store and the limiter, which
+//! keeps its fallback warm beside. Linux only: it reads `/proc/self/stat`.
 
+use std::error::Error;
+use std::future::Future;
 use std::time::Duration;
 
-use tallyring_client::{Algorithm, Ask, Key, Limit, Period, Store, StoreConfig};
+use tallyring_client::{Algorithm, Ask, Key, Limit, LimiterConfig, Period, RateLimiter, Source, Store, StoreConfig};
+use tokio::time::Instant;
 
+/// Keys, each with a budget of its own; about half of the calls are denied.
 const KEYS: usize = 10_000;
 
+/// Calls between two looks at the clock.
+const CALLS_A_LOOK: u32 = 100;
+
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let address = args.next().unwrap_or("127.0.0.1:4170".into());
-    let callers: usize = args.next().unwrap_or("64".into()).parse()?;
-    let seconds = args.next().unwrap_or("3".into()).parse()?;
+    let callers = args.next().unwrap_or("64".into()).parse()?;
+    let span = Duration::from_secs(args.next().unwrap_or("3".into()).parse()?);
 
     let deadline = Duration::from_secs(1);
     let store = Store::open(StoreConfig { seeds: vec![address], deadline, ..StoreConfig::default() });
     if !store.ready(Duration::from_secs(5)).await {
         return Err("the store does not answer".into());
     }
-    let limit = store.define(Limit::new(Algorithm::TokenBucket, 100, Period::Micros(60_000_000), Some(50))?)?;
-    let keys: Vec<Key> =
-        (0..KEYS).map(|n| Key::raw(format!("rl:{{acct_{n:06}}}:route").as_bytes())).collect::<Result<_, _>>()?;
-    let keys: &'static [Key] = keys.leak();
+    let limit = Limit::new(Algorithm::TokenBucket, 100, Period::Micros(60_000_000), Some(50))?;
+    let key = |n| Key::raw(format!("rl:{{acct_{n:06}}}:route").as_bytes());
+    let keys: &'static [Key] = (0..KEYS).map(key).collect::<Result<Vec<Key>, _>>()?.leak();
 
-    let start = tokio::time::Instant::now();
-    let end = start + Duration::from_secs(seconds);
-    let cpu_before = cpu_ns()?;
+    let limiter = RateLimiter::new(store.clone(), limit, LimiterConfig::default())?;
+    let handle = store.define(limit)?;
+    measure("store", callers, span, move |n| {
+        let (store, handle) = (store.clone(), handle.clone());
+        async move { store.check(&handle, &keys[n], Ask::new(1)).await.is_ok() }
+    })
+    .await?;
+    measure("limiter", callers, span, move |n| {
+        let limiter = limiter.clone();
+        async move { limiter.check(&keys[n]).await.source == Source::Store }
+    })
+    .await
+}
+
+/// Lets so many callers call `call` with the numbers of random keys, and prints what it cost.
+async fn measure<F: Future<Output = bool> + Send + 'static>(
+    name: &str,
+    callers: usize,
+    span: Duration,
+    call: impl Fn(usize) -> F + Clone + Send + 'static,
+) -> Result<(), Box<dyn Error>> {
+    let (start, cpu_before) = (Instant::now(), cpu_ns()?);
     let mut tasks = tokio::task::JoinSet::new();
     for caller in 0..callers {
-        let (store, limit) = (store.clone(), limit.clone());
+        let call = call.clone();
         tasks.spawn(async move {
             let (mut calls, mut failed, mut n) = (0u64, 0u64, caller * 7_919);
-            while tokio::time::Instant::now() < end {
-                for _ in 0..100 {
+            while start.elapsed() < span {
+                for _ in 0..CALLS_A_LOOK {
                     n = (n + 104_729) % KEYS;
-                    failed += u64::from(store.check(&limit, &keys[n], Ask::new(1)).await.is_err());
+                    failed += u64::from(!call(n).await);
                     calls += 1;
                 }
             }
@@ -48,19 +74,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
     }
     let counts = tasks.join_all().await;
-    let (calls, failed) = counts.iter().fold((0, 0), |(calls, failed), one| (calls + one.0, failed + one.1));
-    let (cpu, wall) = (cpu_ns()? - cpu_before, start.elapsed());
-    println!(
-        "{callers} callers: {} calls/s, {failed} failed, {} CPU-ns a call, CPU {} %",
-        u128::from(calls) * 1_000_000 / wall.as_micros(),
-        cpu / calls,
-        u128::from(cpu) / (wall.as_nanos() / 100)
-    );
+    let (calls, failed) = counts.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (cpu, wall_us) = (cpu_ns()? - cpu_before, start.elapsed().as_micros());
+    let (rate, each) = (u128::from(calls) * 1_000_000 / wall_us, cpu / calls);
+    println!("{name:8} {callers} callers: {each} CPU-ns a call, {rate} calls/s, {failed} failed");
     Ok(())
 }
 
 /// User and system time of this process, in nanoseconds, in steps of ten milliseconds.
-fn cpu_ns() -> Result<u64, Box<dyn std::error::Error>> {
+fn cpu_ns() -> Result<u64, Box<dyn Error>> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
     let ticks = fields.skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;

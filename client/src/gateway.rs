@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tallyring_protocol::Topology;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 use crate::config::StoreConfig;
 use crate::router::Router;
 use crate::sys::random::Random;
+
+/// Calls that may wait for a connection to come up; one more fails at once.
+const WAITING_MAX: usize = 1_024;
 
 /// Shared by the connections of one store.
 #[derive(Debug)]
@@ -19,6 +22,7 @@ pub(crate) struct Gateway {
     random: Mutex<Random>,
     router: Weak<Router>,
     changed: Notify,
+    waiting: Semaphore,
     /// Whether the seeds have not failed yet: a first call may wait for their answer.
     is_hopeful: AtomicBool,
 }
@@ -27,14 +31,14 @@ impl Gateway {
     /// A gateway with an instance id of its own, whose connections report to `router`.
     pub(crate) fn new(config: StoreConfig, router: Weak<Router>) -> Gateway {
         let mut random = config.random_seed.map_or_else(Random::from_os, Random::from_seed);
-        let instance = random.next_u128();
         Gateway {
-            config,
-            instance,
+            instance: random.next_u128(),
             random: Mutex::new(random),
             router,
             changed: Notify::new(),
+            waiting: Semaphore::new(WAITING_MAX),
             is_hopeful: AtomicBool::new(true),
+            config,
         }
     }
 
@@ -74,6 +78,11 @@ impl Gateway {
     /// Whether a first topology may come in a moment.
     pub(crate) fn is_hopeful(&self) -> bool {
         self.is_hopeful.load(Ordering::Relaxed)
+    }
+
+    /// Leave to wait for a change, unless too many wait already.
+    pub(crate) fn may_wait(&self) -> Option<SemaphorePermit<'_>> {
+        self.waiting.try_acquire().ok()
     }
 
     /// The next change from here on.

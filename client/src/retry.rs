@@ -81,6 +81,7 @@ impl Retry<'_> {
 
     /// Waits for the connection to the owner, or to the `named` node, if it is coming up just now.
     async fn coming_up(&self, named: Option<&Arc<Connection>>) -> Option<Arc<Connection>> {
+        let _leave = self.router.gateway().may_wait()?;
         loop {
             let mut change = std::pin::pin!(self.router.gateway().change());
             change.as_mut().enable(); // from here on no change is missed

@@ -146,7 +146,8 @@ impl Router {
     /// Whether every member's every connection is up.
     pub(crate) fn is_ready(&self) -> bool {
         let table = self.table.load();
-        table.known.as_ref().is_some_and(|known| known.connections().all(|connection| connection.is_up()))
+        let all_up = |known: &Known| known.connections().all(|connection| connection.is_up());
+        table.known.as_ref().is_some_and(|known| !known.members.is_empty() && all_up(known))
     }
 
     /// A connection that is up.

@@ -1,7 +1,7 @@
 //! From a reply of the wire to the outcome of a call, by hand.
 
-use tallyring_protocol::Reply;
 use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::{Malformed, Reply};
 
 use crate::error::StoreError;
 
@@ -21,15 +21,16 @@ pub(crate) enum Answer {
     Pong,
 }
 
-/// The outcome that a reply means.
+/// The outcome that a reply means. One that cannot be read fails its own call, and no other: its frame has an end.
 #[inline]
-pub(crate) fn outcome(reply: Reply<'_>) -> Outcome {
+pub(crate) fn outcome(reply: Result<Reply<'_>, Malformed>) -> Outcome {
     match reply {
-        Reply::Decision(decision) => Ok(Answer::Decision(decision)),
-        Reply::Grant(grant) => Ok(Answer::Grant(grant)),
-        Reply::ResetDone { found } => Ok(Answer::Reset { found }),
-        Reply::Pong => Ok(Answer::Pong),
-        refusal => Err(error(refusal)),
+        Ok(Reply::Decision(decision)) => Ok(Answer::Decision(decision)),
+        Ok(Reply::Grant(grant)) => Ok(Answer::Grant(grant)),
+        Ok(Reply::ResetDone { found }) => Ok(Answer::Reset { found }),
+        Ok(Reply::Pong) => Ok(Answer::Pong),
+        Ok(refusal) => Err(error(refusal)),
+        Err(_) => Err(StoreError::Unexpected),
     }
 }
 
@@ -56,7 +57,7 @@ mod tests {
 
     #[test]
     fn every_refusal_has_its_error() {
-        let check = |reply, error| assert_eq!(outcome(reply), Err(error));
+        let check = |reply, error| assert_eq!(outcome(Ok(reply)), Err(error));
         check(Reply::Overloaded, StoreError::Overloaded);
         check(Reply::Full, StoreError::Full);
         check(Reply::Unavailable, StoreError::Unavailable);
@@ -70,5 +71,6 @@ mod tests {
             StoreError::Invalid { field: "limit".into(), reason: "0".into() },
         );
         check(Reply::Defined, StoreError::Unexpected);
+        assert_eq!(outcome(Err(Malformed::new("kind", "not a reply"))), Err(StoreError::Unexpected));
     }
 }

@@ -155,20 +155,19 @@ impl<'a> Driver<'a> {
     fn deliver_frames(&mut self, now: Instant) -> Result<(), Ended> {
         let mut pipe = self.connection.pipe.lock();
         while let Some((frame, len)) = self.inbound.frame()? {
-            let reply = Reply::decode(&frame)?;
             match frame.id {
-                0 => match reply {
-                    Reply::Topology(json) => self.pushed = Some(json.into_owned()),
-                    Reply::Goodbye { code, reason } => {
+                0 => match Reply::decode(&frame) {
+                    Ok(Reply::Topology(json)) => self.pushed = Some(json.into_owned()),
+                    Ok(Reply::Goodbye { code, reason }) => {
                         return Err(Ended::Goodbye { code, reason: reason.into_owned() });
                     }
-                    _ => {} // a push that a later version of the protocol may have
+                    Ok(_) | Err(_) => {} // what a later server may push: nobody waits for it
                 },
-                CallId::END.. => match reply {
-                    Reply::Defined => {}
+                CallId::END.. => match Reply::decode(&frame) {
+                    Ok(Reply::Defined) => {}
                     refusal => pipe.undefine(frame.id - CallId::END, &refusal),
                 },
-                id => match pipe.answer(CallId::from_wire(id), outcome(reply), now) {
+                id => match pipe.answer(CallId::from_wire(id), outcome(Reply::decode(&frame)), now) {
                     Delivery::InTime(waker) => self.wake.push(waker),
                     Delivery::Late | Delivery::Unknown => {}
                 },

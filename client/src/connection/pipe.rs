@@ -2,7 +2,7 @@
 
 use std::task::{Poll, Waker};
 
-use tallyring_protocol::{Reply, Request};
+use tallyring_protocol::{Malformed, Reply, Request};
 
 use super::slots::{CallId, Delivery, Slots};
 use super::{Outcome, Timing};
@@ -109,7 +109,7 @@ impl Pipe {
     }
 
     /// The store did not take the definition of this handle: the next call defines it again.
-    pub(crate) fn undefine(&mut self, handle: u32, refusal: &Reply<'_>) {
+    pub(crate) fn undefine(&mut self, handle: u32, refusal: &Result<Reply<'_>, Malformed>) {
         tracing::warn!(handle, ?refusal, "the store refuses a limit");
         if let Some(version) = self.defined.get_mut(handle as usize) {
             *version = 0;
