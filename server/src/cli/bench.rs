@@ -19,6 +19,7 @@
 mod accounts;
 mod args;
 mod bucket;
+mod callers;
 mod connection;
 mod dialect;
 mod error;
@@ -129,6 +130,7 @@ async fn cast(plan: &Plan) -> Result<(Vec<Server>, Vec<Target>), BenchError> {
 async fn own_servers() -> Result<(Vec<Server>, Vec<Target>), BenchError> {
     let (store, native) = servers::store().await?;
     let (floor, bare) = servers::floor().await?;
+    let through_client = Target { label: Scheme::Client.name().to_owned(), scheme: Scheme::Client, ..native.clone() };
     let (mut servers, mut targets) = (vec![store, floor], vec![native]);
     match servers::redis().await? {
         Some((server, target)) => {
@@ -137,7 +139,7 @@ async fn own_servers() -> Result<(Vec<Server>, Vec<Target>), BenchError> {
         }
         None => eprintln!("there is no redis-server on the PATH: going on without"),
     }
-    targets.push(bare);
+    targets.extend([bare, through_client]);
     Ok((servers, targets))
 }
 

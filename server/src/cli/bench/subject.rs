@@ -2,16 +2,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use super::accounts::{Accounts, Draw};
 use super::args::Plan;
 use super::bucket::{EXACT, LOAD};
+use super::callers::Client;
 use super::connection::Connection;
 use super::dialect::{Dialect, native, redis};
 use super::error::BenchError;
 use super::exact::{self, Exactness};
-use super::feed::{Load, Sample, Walk};
+use super::feed::{Feed, Load, Sample, Walk};
 use super::report::Setting;
 use super::round::{self, Round};
 use super::target::{Scheme, Target};
@@ -19,7 +20,7 @@ use super::target::{Scheme, Target};
 /// Calls of a connection that are under way at once while accounts are prepared.
 const WALK_PIPELINE: usize = 64;
 
-/// A target and the languages in which it is asked.
+/// A target and how it is asked.
 #[derive(Debug)]
 pub(super) struct Subject {
     pub(super) target: Rc<Target>,
@@ -27,8 +28,17 @@ pub(super) struct Subject {
     pub(super) version: Option<String>,
     load: Rc<Dialect>,
     exact: Rc<Dialect>,
+    /// Through which the questions go, if not straight into sockets.
+    client: Option<Client>,
     /// Forget accounts of the load and of the count, and how many there are: a Redis would keep them for weeks.
     forget: Vec<(Rc<Dialect>, u32)>,
+}
+
+/// Under which limit a question is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Load,
+    Exact,
 }
 
 impl Subject {
@@ -36,63 +46,63 @@ impl Subject {
     pub(super) async fn meet(target: Target, plan: &Plan) -> Result<Subject, BenchError> {
         let load = Accounts { prefix: "rl".to_owned(), count: plan.keys };
         let exact = Accounts { prefix: fresh_prefix(), count: exact::ACCOUNTS };
-        match target.scheme {
-            Scheme::Native | Scheme::Client | Scheme::Floor => Ok(Subject {
-                load: Rc::new(native::dialect(&plan.token, &load, LOAD)),
-                exact: Rc::new(native::dialect(&plan.token, &exact, EXACT)),
-                target: Rc::new(target),
-                version: None,
-                forget: Vec::new(),
-            }),
-            Scheme::Redis => {
-                let known = Connection::ask_once(&target, &redis::introduce(), redis::introduction).await?;
-                Ok(Subject {
-                    load: Rc::new(redis::dialect(&known, &load, LOAD)),
-                    exact: Rc::new(redis::dialect(&known, &exact, EXACT)),
-                    target: Rc::new(target),
-                    forget: [load, exact].map(|old| (Rc::new(redis::forgetting(&old)), old.count)).into(),
-                    version: Some(known.version),
-                })
-            }
+        if target.scheme == Scheme::Redis {
+            return Subject::meet_redis(target, &load, &exact).await;
         }
+        let client = match target.scheme {
+            Scheme::Client => Some(Client::open(&target, &plan.token).await?),
+            Scheme::Native | Scheme::Floor | Scheme::Redis => None,
+        };
+        Ok(Subject {
+            target: Rc::new(target),
+            version: None,
+            load: Rc::new(native::dialect(&plan.token, &load, LOAD)),
+            exact: Rc::new(native::dialect(&plan.token, &exact, EXACT)),
+            client,
+            forget: Vec::new(),
+        })
+    }
+
+    async fn meet_redis(target: Target, load: &Accounts, exact: &Accounts) -> Result<Subject, BenchError> {
+        let known = Connection::ask_once(&target, &redis::introduce(), redis::introduction).await?;
+        Ok(Subject {
+            target: Rc::new(target),
+            load: Rc::new(redis::dialect(&known, load, LOAD)),
+            exact: Rc::new(redis::dialect(&known, exact, EXACT)),
+            client: None,
+            forget: [load, exact].map(|old| (Rc::new(redis::forgetting(old)), old.count)).into(),
+            version: Some(known.version),
+        })
     }
 
     /// Whether the target is asked in this way.
     pub(super) fn takes(&self, setting: Setting) -> bool {
         match setting {
-            Setting::Pipeline(_) => self.target.scheme != Scheme::Client,
-            Setting::Callers(_) => self.target.scheme == Scheme::Client,
+            Setting::Pipeline(_) => self.client.is_none(),
+            Setting::Callers(_) => self.client.is_some(),
         }
     }
 
     /// Asks for every account once, and empties one in four, so that rounds find the keys in place.
     pub(super) async fn fill(&self, plan: &Plan) -> Result<(), BenchError> {
-        self.walk(&self.load, plan.keys, plan).await
+        let walk = |number, _started| walk(&self.load, plan.keys, number, self.width(plan), self.depth(WALK_PIPELINE));
+        self.talk(Purpose::Load, plan, walk).await.map(|_| ())
     }
 
     /// Makes the target forget the accounts again, if it would keep them.
     pub(super) async fn clean_up(&self, plan: &Plan) -> Result<(), BenchError> {
         for (forget, accounts) in &self.forget {
-            self.walk(forget, *accounts, plan).await?;
+            let walk = |number, _started| walk(forget, *accounts, number, plan.connections, WALK_PIPELINE);
+            round::run(&self.target, forget, plan.connections, walk).await?;
         }
         Ok(())
-    }
-
-    async fn walk(&self, dialect: &Rc<Dialect>, accounts: u32, plan: &Plan) -> Result<(), BenchError> {
-        let walk = |number, _started| Walk {
-            dialect: dialect.clone(),
-            accounts,
-            next: number,
-            step: plan.connections,
-            pipeline: WALK_PIPELINE,
-        };
-        round::run(&self.target, dialect, plan.connections, walk).await.map(|_| ())
     }
 
     /// Lets the target decide for as long as a round takes. Rounds of one `number` ask all targets for the same accounts.
     pub(super) async fn round(&self, setting: Setting, number: u32, plan: &Plan) -> Result<Round, BenchError> {
         let pipeline = match setting {
-            Setting::Pipeline(depth) | Setting::Callers(depth) => depth as usize,
+            Setting::Pipeline(depth) => depth as usize,
+            Setting::Callers(_) => 1,
         };
         let load = |connection, started| Load {
             dialect: self.load.clone(),
@@ -101,7 +111,7 @@ impl Subject {
             pipeline,
             until: started + plan.round(),
         };
-        round::run(&self.target, &self.load, plan.connections, load).await
+        self.talk(Purpose::Load, plan, load).await
     }
 
     /// Compares what the target admits with what the limit allows.
@@ -111,11 +121,11 @@ impl Subject {
         let sample = |connection, _started| Sample {
             dialect: self.exact.clone(),
             draw: draw(0, connection),
-            left: calls.div_ceil(plan.connections as usize),
-            pipeline: exact::PIPELINE,
+            left: calls.div_ceil(self.width(plan) as usize),
+            pipeline: self.depth(exact::PIPELINE),
             asked: asked.clone(),
         };
-        let round = round::run(&self.target, &self.exact, plan.connections, sample).await?;
+        let round = self.talk(Purpose::Exact, plan, sample).await?;
         let asked = asked.borrow();
         Ok(Exactness {
             asked: asked.iter().sum(),
@@ -124,6 +134,35 @@ impl Subject {
             undecided: round.tally.undecided,
         })
     }
+
+    /// Has every connection, or every caller of the client, ask what its feed asks.
+    async fn talk<F: Feed + 'static>(
+        &self,
+        purpose: Purpose,
+        plan: &Plan,
+        feed: impl FnMut(u32, Instant) -> F,
+    ) -> Result<Round, BenchError> {
+        match (&self.client, purpose) {
+            (None, Purpose::Load) => round::run(&self.target, &self.load, plan.connections, feed).await,
+            (None, Purpose::Exact) => round::run(&self.target, &self.exact, plan.connections, feed).await,
+            (Some(client), Purpose::Load) => Ok(client.run(&self.target, &client.load, plan.callers, feed).await),
+            (Some(client), Purpose::Exact) => Ok(client.run(&self.target, &client.exact, plan.callers, feed).await),
+        }
+    }
+
+    /// How many ask at once.
+    fn width(&self, plan: &Plan) -> u32 {
+        if self.client.is_some() { plan.callers } else { plan.connections }
+    }
+
+    /// How many calls each of them has under way: a caller waits for its answer.
+    fn depth(&self, of_connection: usize) -> usize {
+        if self.client.is_some() { 1 } else { of_connection }
+    }
+}
+
+fn walk(dialect: &Rc<Dialect>, accounts: u32, next: u32, step: u32, pipeline: usize) -> Walk {
+    Walk { dialect: dialect.clone(), accounts, next, step, pipeline }
 }
 
 /// Repeatable, and different for every connection of every round.
