@@ -125,7 +125,7 @@ impl Role {
     }
 }
 
-/// Why a server ends a connection: the last frame it sends says so.
+/// Why a server ends a connection. What was on its way when it said so is still answered, for a moment, if it was draining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum GoodbyeCode {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::NODES_MAX;
+use crate::bounds::{NODES_MAX, SHARDS_MAX};
 use crate::fields::Malformed;
 use crate::key::PlacementSeed;
 use crate::ring::{NodeId, Ring, WEIGHT_MAX};
@@ -62,13 +62,32 @@ impl Topology {
     pub fn from_json(json: &[u8]) -> Result<Topology, Malformed> {
         let topology: Topology =
             serde_json::from_slice(json).map_err(|_| Malformed::new("topology", "not JSON of a topology's shape"))?;
-        let sound = |node: &Node| node.shards > 0 && node.weight <= WEIGHT_MAX;
-        if topology.nodes.len() > NODES_MAX || !topology.nodes.iter().all(sound) {
-            return Err(Malformed::new("topology", "nodes: at most 1,000, each with a shard and a weight up to 100"));
-        }
+        topology.check()?;
         Ok(topology)
     }
+
+    /// The rules that a topology of any origin keeps, each a comparison.
+    fn check(&self) -> Result<(), Malformed> {
+        let nodes = &self.nodes;
+        let weights: u64 = nodes.iter().map(|node| u64::from(node.weight)).sum();
+        let rules = [
+            (nodes.len() <= NODES_MAX, "nodes: at most 1,000"),
+            (nodes.iter().all(|node| node.id.0 < 1 << 53), "id: below 2^53, so that every JSON reader can hold it"),
+            (nodes.is_sorted_by(|a, b| a.id < b.id), "nodes: in ascending order of their ids, each once"),
+            (nodes.iter().all(|node| (1..=SHARDS_MAX).contains(&node.shards)), "shards: 1 ..= 1,024"),
+            (nodes.iter().all(|node| node.weight <= WEIGHT_MAX), "weight: at most 100"),
+            (weights <= WEIGHTS_SUM_MAX, "weight: at most 4,000 over all nodes"),
+            (self.gateways >= 1, "gateways: at least 1"),
+        ];
+        match rules.into_iter().find(|(kept, _)| !kept) {
+            Some((_, rule)) => Err(Malformed::new("topology", rule)),
+            None => Ok(()),
+        }
+    }
 }
+
+/// All weights together, so that a ring takes a bounded number of points: some four million.
+const WEIGHTS_SUM_MAX: u64 = 4_000;
 
 mod hex_seed {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};
@@ -115,10 +134,26 @@ mod tests {
         assert_eq!(String::from_utf8(topology().to_json()).unwrap(), expect);
     }
 
+    fn check_refused(change: impl FnOnce(&mut Topology), rule: &str) {
+        let mut changed = topology();
+        change(&mut changed);
+        let error = Topology::from_json(&changed.to_json()).unwrap_err();
+        assert_eq!((error.field, error.reason), ("topology", rule));
+    }
+
     #[test]
-    fn a_topology_with_a_shardless_node_is_refused() {
-        let json = String::from_utf8(topology().to_json()).unwrap().replace("\"shards\":2", "\"shards\":0");
-        assert_eq!(Topology::from_json(json.as_bytes()).unwrap_err().field, "topology");
+    fn a_topology_that_breaks_a_rule_is_refused() {
+        check_refused(|t| t.nodes[0].shards = 0, "shards: 1 ..= 1,024");
+        check_refused(|t| t.nodes[0].weight = 101, "weight: at most 100");
+        check_refused(|t| t.nodes[0].id = NodeId(1 << 53), "id: below 2^53, so that every JSON reader can hold it");
+        check_refused(|t| t.nodes.push(t.nodes[0].clone()), "nodes: in ascending order of their ids, each once");
+        check_refused(|t| t.gateways = 0, "gateways: at least 1");
+        let crowd = |weight| {
+            move |t: &mut Topology| {
+                t.nodes = (0..50).map(|id| Node { id: NodeId(id), weight, ..t.nodes[0].clone() }).collect();
+            }
+        };
+        check_refused(crowd(100), "weight: at most 4,000 over all nodes");
         assert!(Topology::from_json(b"{").is_err());
     }
 }

@@ -226,11 +226,17 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
 /// other shards may still need this shard's keys.
 async fn drain(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) {
     shard.borrow().tell_everybody(|| Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
-    while shard.borrow().node_connections.load(Ordering::Acquire) > 0 || !mailbox.is_empty() {
+    let patience = tokio::time::Instant::now() + DRAIN_PATIENCE;
+    let busy = || shard.borrow().node_connections.load(Ordering::Acquire) > 0 || !mailbox.is_empty();
+    while busy() && tokio::time::Instant::now() < patience {
         take_mail(shard, mailbox);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
+
+/// How long a draining shard waits for the node's connections: longer than one may go on answering, shorter than the
+/// patience of whoever sent the signal.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Why a draining node ends its connections.
 const DRAINING: &str = "the node is shutting down";
@@ -268,10 +274,10 @@ impl Shard {
     }
 
     /// Forgets a connection and the limits it defined.
-    fn leave(&mut self, ticket: u64, session: Session) {
+    fn leave(&mut self, ticket: u64, session: &mut Session) {
         self.outlets.remove(&ticket);
         self.node_connections.fetch_sub(1, Ordering::AcqRel);
-        for handle in session.into_handles() {
+        for handle in session.take_handles() {
             self.engine.release(handle.id);
         }
     }

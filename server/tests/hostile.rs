@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use common::{Got, Native, Serve};
-use tallyring_protocol::{Hello, PROTOCOL_VERSION};
+use tallyring_protocol::{AlgorithmCode, Hello, PROTOCOL_VERSION, PeriodCode};
 
 /// A well-behaved client that must not notice what the others do.
 struct Witness(Native);
@@ -146,6 +146,18 @@ fn a_frame_of_the_wrong_kind_is_told_apart_from_its_neighbours() {
     assert_eq!(invalid(native.reply().1).0, "kind");
     assert_eq!(invalid(native.reply().1).0, "handle");
     assert_eq!(native.reply().1, Got::Other("Pong".into()));
+}
+
+#[test]
+fn a_limit_that_cannot_be_checked_cannot_be_defined() {
+    let node = Serve::start(&["--shards", "1"]);
+    let mut native = Native::connect(node.native, 0, "");
+    native.welcome();
+    native.define(AlgorithmCode::Concurrency, 5, PeriodCode::Micros(60_000_000), 0);
+    native.check("k", 1);
+    assert!(matches!(native.reply().1, Got::Invalid { field, .. } if field == "algorithm"));
+    assert!(matches!(native.reply().1, Got::Invalid { field, .. } if field == "handle"));
+    Witness::new(&node).is_served();
 }
 
 #[test]

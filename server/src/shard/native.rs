@@ -52,18 +52,36 @@ impl std::fmt::Debug for Arrival {
 /// Serves a connection until its peer closes it, breaks it, or the shard drains.
 pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: Arrival) {
     let Arrival { parcel, read_ahead, role, topology, ended } = arrival;
-    let mut session = Session::new(role);
-    let ticket = shard.borrow_mut().enter(&session);
+    let mut seat = Seat::take(&shard, role);
     if let Ok(stream) = parcel.open() {
         let mut outbox = Vec::with_capacity(1_024);
         shard.borrow().welcome(role).encode(&mut outbox);
         outbox.extend_from_slice(&topology);
         let mut connection = Connection { stream, inbox: read_ahead, outbox, closing_at: None };
         // An error here is the peer's: it went away. There is nobody left to tell.
-        let _ = connection.run(&shard, &mut session).await;
+        let _ = connection.run(&shard, &mut seat.session).await;
     }
-    shard.borrow_mut().leave(ticket, session);
-    drop(ended);
+    drop((seat, ended));
+}
+
+/// A connection's place in its shard, given up when dropped: also when the task that held it ends early.
+struct Seat<'a> {
+    shard: &'a RefCell<Shard>,
+    ticket: u64,
+    session: Session,
+}
+
+impl<'a> Seat<'a> {
+    fn take(shard: &'a RefCell<Shard>, role: Role) -> Seat<'a> {
+        let session = Session::new(role);
+        Seat { ticket: shard.borrow_mut().enter(&session), shard, session }
+    }
+}
+
+impl Drop for Seat<'_> {
+    fn drop(&mut self) {
+        self.shard.borrow_mut().leave(self.ticket, &mut self.session);
+    }
 }
 
 struct Connection {

@@ -53,8 +53,8 @@ impl Session {
         self.handles[at].replace(Handle { id, algorithm: code_of(algorithm), definition: Arc::new(definition) })
     }
 
-    /// Every limit of the connection, which ends.
-    pub(super) fn into_handles(self) -> impl Iterator<Item = Handle> {
-        self.handles.into_iter().flatten()
+    /// Every limit of the connection, which ends; none is left.
+    pub(super) fn take_handles(&mut self) -> impl Iterator<Item = Handle> {
+        std::mem::take(&mut self.handles).into_iter().flatten()
     }
 }

@@ -186,6 +186,10 @@ impl Shard {
     }
 
     fn define(&mut self, define: &Define<'_>, session: &mut Session) -> Reply<'static> {
+        if define.algorithm == AlgorithmCode::Concurrency {
+            let reason = "slots are acquired and released, for which this version of the protocol has no request";
+            return Reply::invalid(Malformed::new("algorithm", reason));
+        }
         let definition = match Definition::from_wire(define) {
             Ok(definition) => definition,
             Err(invalid) => return Refusal::from(invalid).into_reply(),

@@ -160,11 +160,16 @@ impl Native {
 
     /// Defines a token bucket under handle 0.
     pub fn define_bucket(&mut self, limit: u64, period_us: u64, burst: u64) {
+        self.define(AlgorithmCode::TokenBucket, limit, PeriodCode::Micros(period_us), burst);
+    }
+
+    /// Defines a limit under handle 0.
+    pub fn define(&mut self, algorithm: AlgorithmCode, limit: u64, period: PeriodCode, burst: u64) {
         self.send(&Request::Define(Define {
             handle: 0,
-            algorithm: AlgorithmCode::TokenBucket,
+            algorithm,
             limit,
-            period: PeriodCode::Micros(period_us),
+            period,
             burst,
             shadow: false,
             sync: false,
