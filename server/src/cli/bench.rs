@@ -41,6 +41,7 @@ mod template;
 
 use std::process::ExitCode;
 
+use tokio::runtime::{Builder, LocalOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 pub use args::BenchArgs;
@@ -64,7 +65,7 @@ pub fn run(args: BenchArgs) -> ExitCode {
 }
 
 fn measure_and_print(plan: &Plan) -> Result<(), BenchError> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default());
     let runtime = runtime.map_err(|source| BenchError::System { what: "starting the generator", source })?;
     let report = runtime.block_on(unless_interrupted(measure(plan)))?;
     print!("{}", report.to_text());

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tallyring_client::{Algorithm, Ask, Limit, LimitHandle, Period, Store, StoreConfig};
 use tallyring_protocol::bounds::REQUEST_BYTES_MAX;
 use tallyring_protocol::{Charge, Request, frame};
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 
 use super::bucket::{Bucket, EXACT, LOAD};
 use super::dialect::Answer;
@@ -65,13 +65,13 @@ impl Client {
     ) -> Round {
         let tally = Rc::new(RefCell::new(Tally::new()));
         let watch = Stopwatch::start(target);
-        let (local, mut calls) = (LocalSet::new(), JoinSet::new());
+        let mut calls = JoinSet::new();
         for number in 0..callers {
             let (store, limit, tally) = (self.store.clone(), limit.clone(), tally.clone());
             let feed = feed(number, watch.started);
-            calls.spawn_local_on(async move { call(&store, &limit, feed, &tally).await }, &local);
+            calls.spawn_local(async move { call(&store, &limit, feed, &tally).await });
         }
-        local.run_until(calls.join_all()).await;
+        calls.join_all().await;
         watch.stop(tally.replace(Tally::new()))
     }
 }

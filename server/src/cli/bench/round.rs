@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use tokio::task::{JoinSet, LocalSet};
+use tokio::task::JoinSet;
 
 use super::connection::Connection;
 use super::dialect::Dialect;
@@ -61,7 +61,7 @@ fn generator_cpu_ns() -> u64 {
 }
 
 /// Opens `connections` connections, and lets every one ask what its feed asks. `feed` makes the feed of a connection, by
-/// its number, at the moment when all are open.
+/// its number, at the moment when all are open. The first that fails ends the round.
 pub(super) async fn run<F: Feed + 'static>(
     target: &Rc<Target>,
     dialect: &Rc<Dialect>,
@@ -75,20 +75,13 @@ pub(super) async fn run<F: Feed + 'static>(
     let tally = Rc::new(RefCell::new(Tally::new()));
     let watch = Stopwatch::start(target);
     let mut talks = JoinSet::new();
-    let local = LocalSet::new();
     for (mut connection, number) in opened.into_iter().zip(0..) {
         let (target, dialect, tally) = (target.clone(), dialect.clone(), tally.clone());
         let mut feed = feed(number, watch.started);
-        talks.spawn_local_on(async move { connection.converse(&target, &dialect, &mut feed, &tally).await }, &local);
+        talks.spawn_local(async move { connection.converse(&target, &dialect, &mut feed, &tally).await });
     }
-    local.run_until(finished(&mut talks)).await?;
-    Ok(watch.stop(tally.replace(Tally::new())))
-}
-
-/// Waits for every talk, or for the first that fails.
-async fn finished(talks: &mut JoinSet<Result<(), BenchError>>) -> Result<(), BenchError> {
     while let Some(talk) = talks.join_next().await {
         talk.expect("nobody cancels a talk, and its panic is ours")?;
     }
-    Ok(())
+    Ok(watch.stop(tally.replace(Tally::new())))
 }
