@@ -119,13 +119,15 @@ impl Engine {
     }
 
     /// Brings one entry's memory closer. For more than one key [`prefetch_all`](Engine::prefetch_all) is faster.
-    pub fn prefetch(&self, identity: Identity) {
+    pub fn prefetch(&mut self, identity: Identity) {
         self.table.touch(&[identity]);
     }
 
     /// Brings the memory of a batch closer, before it is decided: waits for memory then overlap.
-    pub fn prefetch_all(&self, identities: &[Identity]) {
-        identities.chunks(TOUCHED_TOGETHER_MAX).for_each(|together| self.table.touch(together));
+    pub fn prefetch_all(&mut self, identities: &[Identity]) {
+        for together in identities.chunks(TOUCHED_TOGETHER_MAX) {
+            self.table.touch(together);
+        }
     }
 
     /// Moves the engine's time to `wall` unless it is already later, and says what it is now.

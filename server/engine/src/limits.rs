@@ -9,6 +9,9 @@ use crate::bounds::Bounds;
 use crate::decision::{Full, LimitsFull};
 use crate::limit::Limit;
 
+/// Limits that ids can tell apart; the last id is no limit's.
+const LIMITS_MAX: usize = u32::MAX as usize - 1;
+
 /// A limit in use: a handle from [`Engine::intern`](crate::Engine::intern), good until it is released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LimitId(pub(crate) u32);
@@ -89,7 +92,7 @@ impl Limits {
             ids: BTreeMap::new(),
             rules: Vec::new(),
             names: BTreeMap::new(),
-            limits_max: bounds.limits_max.min(u32::MAX as usize),
+            limits_max: bounds.limits_max.min(LIMITS_MAX),
             rules_max: bounds.rules_max.min(u32::MAX as usize),
             rule_keys_max: bounds.rule_keys_max as u64,
         }

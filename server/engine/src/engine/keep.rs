@@ -56,7 +56,7 @@ pub(super) struct Standing<C> {
 }
 
 impl Engine {
-    pub(super) fn find(&self, identity: Identity) -> Option<Found> {
+    pub(super) fn find(&mut self, identity: Identity) -> Option<Found> {
         let no = self.table.find(identity)?;
         Some(Found { no, entry: self.table.get(no) })
     }

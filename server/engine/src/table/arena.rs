@@ -41,7 +41,9 @@ impl Arena {
 
     /// Frees an entry, which is in no list.
     pub(crate) fn give_back(&mut self, no: EntryNo) {
-        self[no].links.after = self.free;
+        let free = self.free;
+        self[no].free();
+        self[no].links.after = free;
         self.free = no.0;
     }
 

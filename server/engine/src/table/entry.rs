@@ -32,6 +32,9 @@ pub(crate) struct Cell {
     pub(crate) links: Links,
 }
 
+/// In place of a limit: nobody's entry.
+const FREE: u32 = u32::MAX;
+
 /// Bytes of an entry.
 pub(crate) const CELL_BYTES: usize = size_of::<Cell>();
 
@@ -43,6 +46,16 @@ impl Cell {
             limit: entry.limit.0,
             links,
         }
+    }
+
+    /// Marks it as nobody's, so that whoever still knows its number sees that.
+    pub(crate) fn free(&mut self) {
+        self.limit = FREE;
+    }
+
+    /// Whether it is the entry of `identity`.
+    pub(crate) fn is_of(&self, identity: Identity) -> bool {
+        self.identity() == identity && self.limit != FREE
     }
 
     pub(crate) fn identity(&self) -> Identity {
@@ -81,8 +94,17 @@ mod tests {
     fn an_entry_is_forty_four_bytes_and_comes_back_as_it_went_in() {
         assert_eq!(CELL_BYTES, 44);
         let identity = Identity { placement: 1 << 63 | 5, identity: 7 << 40 | 9 };
-        let entry = Entry { limit: LimitId(u32::MAX), words: [u64::MAX - 1, 1 << 33 | 1] };
+        let entry = Entry { limit: LimitId(u32::MAX - 1), words: [u64::MAX - 1, 1 << 33 | 1] };
         let cell = Cell::new(identity, entry, Links { before: 1, after: 2 });
         assert_eq!((cell.identity(), cell.entry()), (identity, entry));
+        assert!(cell.is_of(identity));
+    }
+
+    #[test]
+    fn a_freed_entry_is_nobodys() {
+        let identity = Identity { placement: 0, identity: 0 };
+        let mut cell = Cell::new(identity, Entry { limit: LimitId(0), words: [0; 2] }, Links { before: 0, after: 0 });
+        cell.free();
+        assert!(!cell.is_of(identity));
     }
 }

@@ -4,7 +4,7 @@
 //! fixed number of directories, the following ones a segment in it; so that doubling a directory, too, is small.
 
 use super::entry::EntryNo;
-use super::line::{SLOTS, Tag};
+use super::line::{Line, SLOTS, Tag};
 use super::segment::{SEGMENT_LEN_MAX, Segment};
 use crate::identity::Identity;
 
@@ -22,7 +22,7 @@ const DEPTH_MAX: u32 = 22;
 /// An identity's hash, spread over all bits.
 ///
 /// From the top: 28 bits for the directory, 5 for the tag, 31 for the place within a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hash(u64);
 
 impl Hash {
@@ -48,6 +48,14 @@ impl Hash {
         (((self.0 & 0xffff) * SLOTS as u64) >> 16) as usize
     }
 
+    pub(super) fn low(self) -> u32 {
+        self.0 as u32
+    }
+
+    pub(super) fn high(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     fn directory(self) -> usize {
         (self.0 >> (64 - DIRECTORY_BITS)) as usize
     }
@@ -61,6 +69,13 @@ impl Hash {
     fn bit(self, depth: u32) -> bool {
         self.0 << (DIRECTORY_BITS + depth) >> 63 == 1
     }
+}
+
+/// Where an entry is looked for first: a line of a segment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    segment: u32,
+    line: u32,
 }
 
 /// Segments by the bits after the directory's own.
@@ -112,9 +127,24 @@ impl Index {
         self.segments[self.segment_no(hash)].find(hash, is_it)
     }
 
-    /// The first entry that may be the one: nearly always it is.
-    pub(super) fn candidate(&self, hash: Hash) -> Option<EntryNo> {
-        self.find(hash, |_| true)
+    /// Where an entry of that hash is looked for first.
+    pub(super) fn place(&self, hash: Hash) -> Place {
+        let segment = self.segment_no(hash);
+        Place { segment: segment as u32, line: self.segments[segment].home(hash) as u32 }
+    }
+
+    /// Reads a line, so that it is there when it is needed.
+    pub(super) fn touch(&self, place: Place) -> u32 {
+        self.line(place).touch()
+    }
+
+    /// The entries in a hash's own line that may be the one, the likeliest first.
+    pub(super) fn candidates(&self, place: Place, hash: Hash) -> impl Iterator<Item = EntryNo> {
+        self.line(place).under(hash.tag(), hash.start())
+    }
+
+    fn line(&self, place: Place) -> &Line {
+        self.segments[place.segment as usize].line(place.line as usize)
     }
 
     /// Adds a number, which is not there yet. `hash_of` says the hash of those that are.
@@ -130,10 +160,6 @@ impl Index {
     pub(super) fn remove(&mut self, hash: Hash, no: EntryNo) {
         let segment_no = self.segment_no(hash);
         self.segments[segment_no].remove(hash, no);
-    }
-
-    pub(super) fn touch(&self, hash: Hash) -> u32 {
-        self.segments[self.segment_no(hash)].touch(hash)
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -214,7 +240,7 @@ mod tests {
         for no in 0..2_000 {
             index.remove(hash, EntryNo(no));
         }
-        assert_eq!(index.candidate(hash), None);
+        assert_eq!(index.find(hash, |_| true), None);
     }
 
     #[test]

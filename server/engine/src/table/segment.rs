@@ -9,8 +9,8 @@ use crate::heap::allocated_bytes;
 /// segment of a large table is at least half full, and growth is a few hundred numbers at a time.
 const LINES: [usize; 7] = [1, 2, 4, 8, 16, 32, LINES_MAX];
 const LINES_MAX: usize = 48;
-/// Past seven entries for eight slots too many overflow their line.
-const LOAD: (usize, usize) = (7, 8);
+/// Past five entries for six slots too many overflow their line.
+const LOAD: (usize, usize) = (5, 6);
 
 /// Entry numbers, hashed into lines; full lines overflow into the next.
 #[derive(Debug)]
@@ -98,11 +98,12 @@ impl Segment {
         self.lines.iter().flat_map(Line::entry_nos)
     }
 
-    pub(super) fn touch(&self, hash: Hash) -> u32 {
-        self.lines[self.home(hash)].touch()
+    pub(super) fn line(&self, at: usize) -> &Line {
+        &self.lines[at]
     }
 
-    fn home(&self, hash: Hash) -> usize {
+    /// The line that a hash belongs into.
+    pub(super) fn home(&self, hash: Hash) -> usize {
         hash.below(self.lines.len())
     }
 
