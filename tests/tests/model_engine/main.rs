@@ -23,13 +23,13 @@ const TESTS: u32 = 12;
 /// How many plans a long one counts for.
 const LONG: u32 = 16;
 
-/// Shrinking stops here: what is left of a long plan is short enough by then.
-const SHRINKS_MAX: u32 = 4_000;
+/// Shrinking stops after this long: what is left of a plan is short enough by then.
+const SHRINKING_MS_MAX: u32 = 20_000;
 
 /// Draws plans, each `weight` times as long as a plain one, and judges them; panics with the smallest that fails.
 fn check(weight: u32, plans: impl Strategy<Value = Plan>, judge: impl Fn(&Plan) -> Result<(), TestCaseError>) {
     let cases = ProptestConfig::default().cases.div_ceil(TESTS * weight);
-    let bounds = ProptestConfig { cases, max_shrink_iters: SHRINKS_MAX, ..ProptestConfig::default() };
+    let bounds = ProptestConfig { cases, max_shrink_time: SHRINKING_MS_MAX, ..ProptestConfig::default() };
     let config = ProptestConfig { failure_persistence: None, ..bounds };
     match TestRunner::new(config).run(&plans, |plan| judge(&plan)) {
         Ok(()) => {}
