@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! tallyring serve --shards 1 &
-//! cargo run --release -p tallyring-client --example callers -- 127.0.0.1:4170 64 3
+//! cargo run --release -p tallyring-client --example callers -- 127.0.0.1:4170 64 3 1
 //! ```
-//! The arguments are the store, the concurrent callers and the seconds. It measures the bare store and the limiter, which
-//! keeps its fallback warm beside. Linux only: it reads `/proc/self/stat`.
+//! The arguments are the store, the concurrent callers, the seconds and the threads they run on. It measures the bare
+//! store, the limiter, which keeps its fallback warm beside, and a limiter whose store is gone. Linux only: it reads
+//! `/proc/self/stat`.
 
 use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
 use tallyring_client::{Algorithm, Ask, Key, Limit, LimiterConfig, Period, RateLimiter, Source, Store, StoreConfig};
+use tokio::runtime::Builder;
 use tokio::time::Instant;
 
 /// Keys, each with a budget of its own; about half of the calls are denied.
@@ -20,13 +22,23 @@ const KEYS: usize = 10_000;
 /// Calls between two looks at the clock.
 const CALLS_A_LOOK: u32 = 100;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let address = args.next().unwrap_or("127.0.0.1:4170".into());
     let callers = args.next().unwrap_or("64".into()).parse()?;
     let span = Duration::from_secs(args.next().unwrap_or("3".into()).parse()?);
+    let mut runtime = match args.next().unwrap_or("1".into()).parse()? {
+        1 => Builder::new_current_thread(),
+        threads => {
+            let mut runtime = Builder::new_multi_thread();
+            runtime.worker_threads(threads);
+            runtime
+        }
+    };
+    runtime.enable_all().build()?.block_on(measure_all(address, callers, span))
+}
 
+async fn measure_all(address: String, callers: usize, span: Duration) -> Result<(), Box<dyn Error>> {
     let deadline = Duration::from_secs(1);
     let store = Store::open(StoreConfig { seeds: vec![address], deadline, ..StoreConfig::default() });
     if !store.ready(Duration::from_secs(5)).await {
@@ -46,6 +58,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     measure("limiter", callers, span, move |n| {
         let limiter = limiter.clone();
         async move { limiter.check(&keys[n]).await.source == Source::Store }
+    })
+    .await?;
+    let nowhere = Store::open(StoreConfig { seeds: vec!["127.0.0.1:1".into()], ..StoreConfig::default() });
+    let limiter = RateLimiter::new(nowhere, limit, LimiterConfig::default())?;
+    measure("alone", callers, span, move |n| {
+        let limiter = limiter.clone();
+        async move {
+            let decision = limiter.check(&keys[n]).await;
+            tokio::task::coop::consume_budget().await; // nothing else would let the other callers run
+            decision.source == Source::Fallback
+        }
     })
     .await
 }

@@ -161,11 +161,17 @@ impl Store {
 
     async fn call(&self, key: KeyRef<'_>, request: Request<'_>, limit: Option<&LimitHandle>) -> Outcome {
         let timing = self.timing();
-        let outcome = match self.router.owner(key) {
-            Ok(connection) => Call::new(&connection, request, limit, timing).await,
-            Err(error) => Err(error),
+        let (outcome, may_come_up) = match self.router.owner(key) {
+            Ok(connection) => {
+                let outcome = Call::new(&connection, request, limit, timing).await;
+                let is_unsent = matches!(outcome, Err(StoreError::Unreachable));
+                (outcome, is_unsent && connection.may_come_up())
+            }
+            Err(error) => (Err(error), self.router.gateway().is_hopeful()),
         };
         match outcome {
+            // While the store is gone every call comes here, and none may cost more than a look.
+            Err(StoreError::Unreachable) if !may_come_up => Err(StoreError::Unreachable),
             Err(error) if Retry::helps(&error) => {
                 let Timing { deadline, .. } = timing;
                 // Boxed: every call would otherwise carry the rare path's state.
