@@ -25,7 +25,7 @@ use crate::limit::{Algorithm, Ask, Limit};
 use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
 use crate::reservation::Reservations;
 use crate::side::Side;
-use crate::table::{TOUCHED_TOGETHER_MAX, Table};
+use crate::table::{Table};
 use crate::time::Timestamp;
 use crate::wheel::Wheel;
 
@@ -118,15 +118,18 @@ impl Engine {
         self.limits.release(id);
     }
 
-    /// Brings one entry's memory closer. For more than one key [`prefetch_all`](Engine::prefetch_all) is faster.
-    pub fn prefetch(&mut self, identity: Identity) {
-        self.table.touch(&[identity]);
+    /// Asks for the memory that an operation on `identity` begins with, and does not wait for it.
+    ///
+    /// For a batch: call this for each key as it is read, then [`prefetch_all`](Engine::prefetch_all), then decide.
+    #[inline]
+    pub fn prefetch(&self, identity: Identity) {
+        self.table.prefetch_line(identity);
     }
 
-    /// Brings the memory of a batch closer, before it is decided: waits for memory then overlap.
+    /// Asks for the entries of a batch that [`prefetch`](Engine::prefetch) was called for; some 64 fit the nearest cache.
     pub fn prefetch_all(&mut self, identities: &[Identity]) {
-        for together in identities.chunks(TOUCHED_TOGETHER_MAX) {
-            self.table.touch(together);
+        for &identity in identities {
+            self.table.prefetch_entry(identity);
         }
     }
 

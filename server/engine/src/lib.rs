@@ -28,6 +28,7 @@ mod heap;
 mod identity;
 mod limit;
 mod limits;
+mod prefetch;
 mod reservation;
 mod side;
 mod slab;

@@ -19,21 +19,16 @@ mod segment;
 
 pub(crate) use self::entry::{Entry, EntryNo, Links};
 
-use std::hint::black_box;
-
 use self::arena::Arena;
-use self::index::{Hash, Index, Place};
+use self::index::{Hash, Index};
 use self::recent::Recent;
 use crate::identity::Identity;
 
 /// Entries that one table can hold: a number names an entry in 27 bits.
 pub(crate) const ENTRIES_MAX: usize = line::ENTRY_NOS_MAX;
 
-/// Identities whose memory is brought closer together; more would push each other out of the first cache.
-pub(crate) const TOUCHED_TOGETHER_MAX: usize = 64;
-
-/// Entries that are brought closer for them.
-const CANDIDATES_MAX: usize = 2 * TOUCHED_TOGETHER_MAX;
+/// Entries that are asked for on the word of one index line.
+const CANDIDATES_MAX: usize = 3;
 
 /// Entries by identity.
 #[derive(Debug, Default)]
@@ -80,36 +75,27 @@ impl Table {
         self.len -= 1;
     }
 
-    /// Brings the memory of up to [`TOUCHED_TOGETHER_MAX`] identities closer: first the index lines, then the entries.
-    ///
-    /// A wait for memory costs some 100 ns alone and 20 in company. The processor overlaps the loads of as many rounds of
-    /// a loop as its window of 500 instructions holds; so each loop that waits does nothing else, and what is computed
-    /// between is kept in arrays.
-    ///
-    /// What is found stays known: the decisions that follow do not look into the index again.
-    pub(crate) fn touch(&mut self, identities: &[Identity]) {
-        let mut places = [(Hash::default(), Place::default()); TOUCHED_TOGETHER_MAX];
-        for (place, &identity) in places.iter_mut().zip(identities) {
-            let hash = Hash::of(identity);
-            *place = (hash, self.index.place(hash));
-        }
-        let places = &places[..identities.len()];
-        black_box(places.iter().fold(0, |seen, &(_, place)| seen ^ self.index.touch(place)));
+    /// Asks for the memory that a search for `identity` begins with: its index line.
+    #[inline]
+    pub(crate) fn prefetch_line(&self, identity: Identity) {
+        self.index.prefetch(Hash::of(identity));
+    }
 
-        // One in six lines holds a stranger under the same tag; its entry comes along rather than be waited for alone.
-        let mut candidates = [EntryNo(0); CANDIDATES_MAX];
-        let mut candidates_len = 0;
-        for &(hash, place) in places {
-            let before = candidates_len;
-            for (room, no) in candidates[before..].iter_mut().zip(self.index.candidates(place, hash)) {
-                *room = no;
-                candidates_len += 1;
-            }
-            if candidates_len > before {
-                self.recent.put(hash, candidates[before]);
-            }
+    /// Asks for the entry of `identity`, whose index line has come meanwhile.
+    ///
+    /// What is found stays known: the decision that follows does not look into the index again. One in six lines holds a
+    /// stranger under the same tag; its entry is asked for too, rather than be waited for alone.
+    #[inline]
+    pub(crate) fn prefetch_entry(&mut self, identity: Identity) {
+        let hash = Hash::of(identity);
+        let mut likeliest = None;
+        for no in self.index.candidates(hash).take(CANDIDATES_MAX) {
+            self.arena[no].prefetch();
+            likeliest = likeliest.or(Some(no));
         }
-        black_box(candidates[..candidates_len].iter().fold(0, |seen, &no| seen ^ self.arena[no].touch()));
+        if let Some(no) = likeliest {
+            self.recent.put(hash, no);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -151,6 +151,7 @@ impl Shard {
         let identity =
             Identity { placement: placement.0, identity: self.seeds.identity.identity(key, limit.algorithm) };
         self.stage.commands.push(Staged { id, limit: limit.id, op });
+        self.engine.prefetch(identity);
         self.stage.identities.push(identity);
         Ok(None)
     }

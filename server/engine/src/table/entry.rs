@@ -3,6 +3,7 @@
 use crate::algorithm::Words;
 use crate::identity::Identity;
 use crate::limits::LimitId;
+use crate::prefetch::prefetch;
 
 /// The number of an entry, good until the entry is removed. Below 2^27.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,9 +73,11 @@ impl Cell {
         self.limit = entry.limit.0;
     }
 
-    /// Reads both ends of what a decision reads: they may lie in two cache lines.
-    pub(crate) fn touch(&self) -> u32 {
-        self.identity[0] ^ self.limit
+    /// Asks for both ends of what a decision reads: they may lie in two cache lines.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        prefetch(&self.identity);
+        prefetch(&self.limit);
     }
 }
 

@@ -7,6 +7,7 @@ use super::entry::EntryNo;
 use super::line::{Line, SLOTS, Tag};
 use super::segment::{SEGMENT_LEN_MAX, Segment};
 use crate::identity::Identity;
+use crate::prefetch::prefetch;
 
 /// Entry numbers that one insertion may move: a full segment, when it grows or splits. Only if hundreds of entries share
 /// 28 bits of a keyed hash could it be more; that a larger table moves no more is tested.
@@ -71,13 +72,6 @@ impl Hash {
     }
 }
 
-/// Where an entry is looked for first: a line of a segment.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
-    segment: u32,
-    line: u32,
-}
-
 /// Segments by the bits after the directory's own.
 #[derive(Clone, Debug)]
 struct Directory {
@@ -127,24 +121,21 @@ impl Index {
         self.segments[self.segment_no(hash)].find(hash, is_it)
     }
 
-    /// Where an entry of that hash is looked for first.
-    pub(super) fn place(&self, hash: Hash) -> Place {
-        let segment = self.segment_no(hash);
-        Place { segment: segment as u32, line: self.segments[segment].home(hash) as u32 }
-    }
-
-    /// Reads a line, so that it is there when it is needed.
-    pub(super) fn touch(&self, place: Place) -> u32 {
-        self.line(place).touch()
+    /// Asks for the line where an entry of that hash is looked for first.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: Hash) {
+        prefetch(self.home_line(hash));
     }
 
     /// The entries in a hash's own line that may be the one, the likeliest first.
-    pub(super) fn candidates(&self, place: Place, hash: Hash) -> impl Iterator<Item = EntryNo> {
-        self.line(place).under(hash.tag(), hash.start())
+    #[inline]
+    pub(super) fn candidates(&self, hash: Hash) -> impl Iterator<Item = EntryNo> {
+        self.home_line(hash).under(hash.tag(), hash.start())
     }
 
-    fn line(&self, place: Place) -> &Line {
-        self.segments[place.segment as usize].line(place.line as usize)
+    fn home_line(&self, hash: Hash) -> &Line {
+        let segment = &self.segments[self.segment_no(hash)];
+        segment.line(segment.home(hash))
     }
 
     /// Adds a number, which is not there yet. `hash_of` says the hash of those that are.

@@ -112,10 +112,6 @@ impl Line {
         self.words[SLOTS] -= 1;
     }
 
-    pub(super) fn touch(&self) -> u32 {
-        self.words[SLOTS]
-    }
-
     fn slots_mut(&mut self) -> &mut [u32] {
         &mut self.words[..SLOTS]
     }
