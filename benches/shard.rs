@@ -61,12 +61,11 @@ impl Shard {
 
     /// Hashes, prefetches and then charges every key of `blocks` with one unit; how many were allowed.
     pub fn check(&mut self, keys: &Keys, blocks: &[u8]) -> usize {
-        self.identities.clear();
-        for key in keys.read(blocks) {
-            let identity = self.identity(key);
-            self.engine.prefetch(identity);
-            self.identities.push(identity);
-        }
+        let mut identities = std::mem::take(&mut self.identities);
+        identities.clear();
+        identities.extend(keys.read(blocks).map(|key| self.identity(key)).inspect(|it| self.engine.prefetch(*it)));
+        self.engine.prefetch_all(&identities);
+        self.identities = identities;
         self.decide()
     }
 

@@ -95,7 +95,7 @@ async fn started(
 }
 
 /// Addresses of loopback on which nobody listens. They are found together, so that they differ.
-fn free_addrs(count: usize) -> Result<Vec<SocketAddr>, BenchError> {
+pub(super) fn free_addrs(count: usize) -> Result<Vec<SocketAddr>, BenchError> {
     let system = |source| BenchError::System { what: "finding a free port", source };
     let listeners: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<io::Result<_>>().map_err(system)?;

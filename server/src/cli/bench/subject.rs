@@ -175,3 +175,60 @@ fn fresh_prefix() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("exact-{:x}-{}", now.as_micros(), std::process::id())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use clap::Parser;
+    use tokio::runtime::{Builder, LocalOptions};
+
+    use super::*;
+    use crate::cli::bench::args::BenchArgs;
+    use crate::cli::bench::{floor, servers};
+
+    #[derive(Debug, Parser)]
+    struct Program {
+        #[command(flatten)]
+        bench: BenchArgs,
+    }
+
+    fn plan(line: &str) -> Plan {
+        Program::try_parse_from(line.split_whitespace()).unwrap().bench.plan()
+    }
+
+    /// A floor in a thread of this process, listening.
+    fn listening_floor() -> SocketAddr {
+        let addr = servers::free_addrs(1).unwrap()[0];
+        std::thread::spawn(move || floor::serve(addr));
+        while std::net::TcpStream::connect(addr).is_err() {
+            std::thread::yield_now();
+        }
+        addr
+    }
+
+    fn with_floor<T>(plan: &Plan, test: impl AsyncFnOnce(&Subject) -> T) -> T {
+        let addr = listening_floor();
+        let target = Target { label: "floor".into(), scheme: Scheme::Floor, addr, pid: Some(std::process::id()) };
+        let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default()).unwrap();
+        runtime.block_on(async { test(&Subject::meet(target, plan).await.unwrap()).await })
+    }
+
+    #[test]
+    fn a_target_that_admits_everything_is_found_out() {
+        let plan = plan("bench --connections 3");
+        let exactness = with_floor(&plan, async |subject| subject.exactness(&plan).await.unwrap());
+        assert_eq!(exactness.admitted, exactness.asked);
+        assert!(exactness.exact < exactness.asked && !exactness.is_exact(), "{exactness:?}");
+    }
+
+    #[test]
+    fn a_round_counts_whole_batches_of_every_connection_and_reads_both_clocks() {
+        let plan = Plan { round_ms: 50, ..plan("bench --connections 3 --keys 100") };
+        let round = with_floor(&plan, async |subject| subject.round(Setting::Pipeline(7), 1, &plan).await.unwrap());
+        let decisions = round.tally.decisions();
+        assert!(decisions >= 21 && decisions.is_multiple_of(7), "{decisions}");
+        assert_eq!(round.tally.latency_ns.len(), decisions);
+        assert!(round.elapsed.as_millis() >= 50 && round.server_cpu_ns.is_some());
+    }
+}
