@@ -1,4 +1,5 @@
 //! Hostile bytes on the native port: a precise goodbye or a closed connection, others unaffected, memory flat.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test of a process may wait and panic")]
 
 mod common;
 

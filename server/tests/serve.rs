@@ -1,4 +1,5 @@
 //! `tallyring serve` as an operator meets it: a process with flags, signals, a log and an exit code.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test of a process may wait and panic")]
 
 mod common;
 

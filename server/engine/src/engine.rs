@@ -25,7 +25,7 @@ use crate::limit::{Algorithm, Ask, Limit};
 use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
 use crate::reservation::Reservations;
 use crate::side::Side;
-use crate::table::{Table};
+use crate::table::Table;
 use crate::time::Timestamp;
 use crate::wheel::Wheel;
 

@@ -6,6 +6,8 @@
 //! The path of a call: [`Engine`] finds the entry in the table, `algorithm` brings it to the present and decides, a
 //! [`Decision`] goes back.
 
+#![deny(clippy::float_arithmetic)]
+
 pub use bounds::{Bounds, KEY_BYTES};
 pub use decision::{
     Decision, Full, Grant, Joint, JointError, LimitsFull, Released, Settled, Slots, Wait, saturating_us,

@@ -1,5 +1,5 @@
 //! A real node in its own process, and a native client that is as plain as can be.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses a part of it; a broken fixture must panic")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
