@@ -3,6 +3,7 @@
 //! The path of a trace: [`draw`] → [`plan`] → [`script`], which plays it on the model → the engine. `PROPTEST_CASES`
 //! scales the number of traces. One on which the two part is printed shrunk, as lines for `tallyring trace`.
 
+mod calendars;
 mod draw;
 mod full;
 mod plan;
