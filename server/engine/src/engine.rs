@@ -305,3 +305,6 @@ impl Engine {
         Ok(grant)
     }
 }
+
+#[cfg(test)]
+mod tests;

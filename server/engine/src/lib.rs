@@ -3,8 +3,16 @@
 //! It does no I/O, reads no clock, keeps no float and starts no thread. Time is handed in, keys arrive as hashes, and
 //! the same calls give the same answers in production, in simulation and in a gateway's local fallback.
 //!
-//! The path of a call: [`Engine`] finds the entry in the table, `algorithm` brings it to the present and decides, a
-//! [`Decision`] goes back.
+//! The path of a call: [`Engine`] finds the entry (`table`), brings its state to the present (`algorithm`), decides, writes
+//! back what changed, and arms the `wheel` if that moved the instant at which the entry can be forgotten.
+//!
+//! Invariants:
+//! - A decision equals the one in real-number arithmetic; what is rounded is said where it is said ([`Decision`]).
+//! - State that is whole again is fresh state from that microsecond on. No decision depends on when a sweep runs.
+//! - A live counter is never dropped. At a bound, fresh state makes room, then new keys get [`Full`].
+//! - Every call is bounded: growth moves at most one small segment of the index, expiry does what it is given to do.
+//!
+//! Not here: keys as text, hashing, clocks (`tallyring`), the wire (`tallyring_protocol`).
 
 #![deny(clippy::float_arithmetic)]
 
