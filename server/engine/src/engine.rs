@@ -3,11 +3,15 @@
 //! An operation finds the entry, brings its state to the present, decides, and writes back what changed. Only a call
 //! that charges, or that comes with other numbers, writes.
 
+mod export;
+mod import;
 mod joint;
 mod keep;
 mod reserve;
 mod slots;
 
+pub use export::Cursor;
+pub use import::{AHEAD_US_MAX, ImportError, Imported};
 pub use joint::{PARTS_MAX, Part};
 
 use self::keep::{Effect, Expired};
@@ -20,6 +24,8 @@ use crate::algorithm::token_bucket::TokenBucket;
 use crate::algorithm::{self, Budget, Counter, Verdict};
 use crate::bounds::Bounds;
 use crate::decision::{Decision, Full, Grant, LimitsFull};
+use crate::export::outflow::Outflow;
+use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limit::{Algorithm, Ask, Limit};
 use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
@@ -54,6 +60,7 @@ pub struct Engine {
     side: Side,
     reservations: Reservations,
     joint: joint::Scratch,
+    outflow: Outflow,
     latest: Timestamp,
 }
 
@@ -96,6 +103,7 @@ impl Engine {
             side: Side::default(),
             reservations: Reservations::new(bounds.reservations_max),
             joint: joint::Scratch::default(),
+            outflow: Outflow::default(),
             latest: Timestamp::EPOCH,
             bounds,
         }
@@ -198,6 +206,7 @@ impl Engine {
         let now = self.advance(now);
         let Some(no) = self.table.find(identity) else { return false };
         let live = !self.is_whole(no, now);
+        self.outflow.note(Name::Counter(identity));
         self.remove(no);
         live
     }
@@ -227,7 +236,7 @@ impl Engine {
 
     /// Bytes held, as the allocator sees them.
     pub fn bytes(&self) -> usize {
-        self.table.bytes() + self.side.bytes() + self.reservations.bytes() + self.limits.bytes()
+        self.table.bytes() + self.side.bytes() + self.reservations.bytes() + self.limits.bytes() + self.outflow.bytes()
     }
 
     /// Limits in use.

@@ -20,7 +20,13 @@ pub use bounds::{Bounds, KEY_BYTES};
 pub use decision::{
     Decision, Full, Grant, Joint, JointError, LimitsFull, Released, Settled, Slots, Wait, saturating_us,
 };
-pub use engine::{Engine, PARTS_MAX, Part};
+pub use engine::{AHEAD_US_MAX, Cursor, Engine, ImportError, Imported, PARTS_MAX, Part};
+pub use export::intake::{Intake, VERSIONS_MAX};
+pub use export::outflow::ChangesLost;
+pub use export::placements::Placements;
+pub use export::record::{BATCH_RECORDS_MAX, Batch, CounterState, Record, ReservationState, RuleLimit};
+pub use export::state::{Admitted, Hold, State};
+pub use export::version::Version;
 pub use identity::Identity;
 pub use limit::{
     Algorithm, Ask, Calendar, Invalid, LOG_UNITS_MAX, Limit, PERIOD_US_MAX, Period, RESERVATION_TTL_US_MAX, Range,
@@ -34,6 +40,7 @@ mod bounds;
 mod decision;
 mod division;
 mod engine;
+mod export;
 mod heap;
 mod identity;
 mod limit;

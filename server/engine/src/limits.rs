@@ -131,6 +131,11 @@ impl Limits {
         &self.slot(id).limit
     }
 
+    /// The name of the rule that `id` belongs to.
+    pub(crate) fn rule_name(&self, id: LimitId) -> &str {
+        &self.rules[self.slot(id).rule as usize].name
+    }
+
     /// Whether the rule of `id` may hold so many more keys.
     pub(crate) fn has_room(&self, id: LimitId, keys: u64) -> bool {
         self.rules[self.slot(id).rule as usize].keys + keys <= self.rule_keys_max

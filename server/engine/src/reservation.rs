@@ -1,6 +1,7 @@
 //! Reservations: charges that can be corrected once, while they live.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use crate::decision::Decision;
 use crate::identity::Identity;
@@ -38,6 +39,22 @@ impl Reservations {
     /// The live reservation of that name.
     pub(crate) fn get(&self, name: Identity, now: Timestamp) -> Option<&Reservation> {
         self.by_name.get(&name).filter(|reservation| now.as_micros() < reservation.until_us)
+    }
+
+    /// The reservation of that name, expired or not.
+    pub(crate) fn contains(&self, name: Identity) -> bool {
+        self.by_name.contains_key(&name)
+    }
+
+    /// Reservations in the order of their names, from the one after `name` on.
+    pub(crate) fn after(&self, name: Option<Identity>) -> impl Iterator<Item = (Identity, &Reservation)> {
+        let from = name.map_or(Bound::Unbounded, Bound::Excluded);
+        self.by_name.range((from, Bound::Unbounded)).map(|(&name, reservation)| (name, reservation))
+    }
+
+    /// Whether so many more find room, expired ones included.
+    pub(crate) fn has_room(&self, more: usize) -> bool {
+        self.by_name.len() + more <= self.reservations_max
     }
 
     /// Whether there are as many as there may be, expired ones included.

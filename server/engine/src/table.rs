@@ -51,6 +51,10 @@ impl Table {
         Some(no)
     }
 
+    pub(crate) fn contains(&self, identity: Identity) -> bool {
+        self.index.find(Hash::of(identity), |no| self.arena[no].is_of(identity)).is_some()
+    }
+
     pub(crate) fn get(&self, no: EntryNo) -> Entry {
         self.arena[no].entry()
     }

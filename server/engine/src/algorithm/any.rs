@@ -6,6 +6,7 @@ use super::sliding_counter::SlidingCounter;
 use super::sliding_log::SlidingLog;
 use super::token_bucket::TokenBucket;
 use super::{Budget, Counter, Words};
+use crate::export::state::{Malformed, Portable, State};
 use crate::limit::{Algorithm, Limit};
 use crate::side::Side;
 use crate::time::Timestamp;
@@ -118,5 +119,26 @@ impl Counter for AnyCounter {
 
     fn charge_late(&mut self, units: u64, charged_at: Timestamp) {
         each!(self, counter => counter.charge_late(units, charged_at));
+    }
+}
+
+impl Portable for AnyCounter {
+    fn export(&self) -> State {
+        each!(self, counter => counter.export())
+    }
+
+    fn import(state: &State, limit: &Limit, at: Timestamp) -> Result<AnyCounter, Malformed> {
+        match limit.algorithm() {
+            Algorithm::TokenBucket => TokenBucket::import(state, limit, at).map(AnyCounter::Token),
+            Algorithm::LeakyBucket => LeakyBucket::import(state, limit, at).map(AnyCounter::Leaky),
+            Algorithm::FixedWindow => FixedWindow::import(state, limit, at).map(AnyCounter::Window),
+            Algorithm::SlidingLog => SlidingLog::import(state, limit, at).map(AnyCounter::Log),
+            Algorithm::SlidingCounter => SlidingCounter::import(state, limit, at).map(AnyCounter::Sliding),
+            Algorithm::Concurrency => unreachable!("slots are acquired and released, not checked"),
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        each!(self, counter => counter.heap_bytes())
     }
 }

@@ -1,7 +1,11 @@
 //! Concurrency: units held at the same time. A holder that dies gives its units back when its time to live ends.
 
+use std::collections::BTreeSet;
+
 use crate::decision::{Full, Slots, Wait};
+use crate::export::state::{Malformed, State};
 use crate::heap::allocated_bytes;
+use crate::limit::{PERIOD_US_MAX, UNITS_MAX};
 use crate::side::Side;
 use crate::time::Timestamp;
 
@@ -12,11 +16,13 @@ pub(crate) const HOLDERS_MAX: usize = 10_000;
 
 /// What one holder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hold {
-    holder: u64,
-    units: u64,
-    /// The first microsecond at which it is no longer held.
-    until_us: u64,
+pub struct Hold {
+    /// A keyed hash of the holder's name.
+    pub holder: u64,
+    /// The units, at least one.
+    pub units: u64,
+    /// The first microsecond since the epoch at which it is no longer held.
+    pub until_us: u64,
 }
 
 /// Everyone who holds something of one key, by the end of their time, earliest first.
@@ -60,7 +66,19 @@ impl Holders {
         side.heap_bytes -= holders.heap_bytes();
     }
 
-    fn heap_bytes(&self) -> usize {
+    /// Everyone, as of the instant to which the holders have aged.
+    pub(crate) fn export(&self) -> State {
+        State::Concurrency { holds: self.holds.clone() }
+    }
+
+    /// The holders that `state` names, who held what they have at `at`.
+    pub(crate) fn import(state: &State, at: Timestamp) -> Result<Holders, Malformed> {
+        let State::Concurrency { holds } = state else { return Err(Malformed::ALGORITHM) };
+        check_holds(holds, at.as_micros())?;
+        Ok(Holders { in_use: holds.iter().map(|hold| hold.units).sum(), holds: holds.clone() })
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
         allocated_bytes(self.holds.capacity() * size_of::<Hold>())
     }
 
@@ -143,6 +161,17 @@ impl Holders {
         let last = last.expect("when all others are gone, what fits under the limit fits");
         Wait::Micros(u128::from(last.until_us - now.as_micros()))
     }
+}
+
+/// Whether a key may have these: as many as there may be, earliest end first, each name once, each alive at `at_us`.
+fn check_holds(holds: &[Hold], at_us: u64) -> Result<(), Malformed> {
+    Malformed::unless(holds.len() <= HOLDERS_MAX, "a key's number of holders")?;
+    let ascend = holds.is_sorted_by_key(|hold| hold.until_us);
+    let live = holds.iter().all(|hold| hold.until_us > at_us && hold.until_us - at_us <= PERIOD_US_MAX);
+    Malformed::unless(ascend && live, "a hold's end")?;
+    Malformed::unless(holds.iter().all(|hold| (1..=UNITS_MAX).contains(&hold.units)), "a hold's units")?;
+    let names: BTreeSet<u64> = holds.iter().map(|hold| hold.holder).collect();
+    Malformed::unless(names.len() == holds.len(), "a holder's name")
 }
 
 #[cfg(test)]

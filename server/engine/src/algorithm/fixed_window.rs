@@ -3,6 +3,7 @@
 //! A window is known by its end, so that "is this state still current" is one comparison, for a period and for a calendar.
 
 use super::{Budget, Counter, Words};
+use crate::export::state::{Malformed, Portable, State};
 use crate::limit::Limit;
 use crate::side::Side;
 use crate::time::Timestamp;
@@ -90,5 +91,18 @@ impl Counter for FixedWindow {
         if self.is_current(Some(charged_at)) {
             self.charge(units);
         }
+    }
+}
+
+impl Portable for FixedWindow {
+    fn export(&self) -> State {
+        State::FixedWindow { end_us: self.end_us, count: self.count }
+    }
+
+    fn import(state: &State, limit: &Limit, at: Timestamp) -> Result<FixedWindow, Malformed> {
+        let &State::FixedWindow { end_us, count } = state else { return Err(Malformed::ALGORITHM) };
+        let window = FixedWindow::counting(limit, at, count);
+        Malformed::unless(window.end_us == end_us, "a window's end")?;
+        Ok(window)
     }
 }

@@ -7,6 +7,7 @@
 
 use super::token_bucket::TokenBucket;
 use super::{Budget, Counter, Words};
+use crate::export::state::{Malformed, Portable, State};
 use crate::limit::Limit;
 use crate::side::Side;
 use crate::time::Timestamp;
@@ -72,5 +73,15 @@ impl Counter for LeakyBucket {
 
     fn charge_late(&mut self, units: u64, charged_at: Timestamp) {
         self.0.charge_late(units, charged_at);
+    }
+}
+
+impl Portable for LeakyBucket {
+    fn export(&self) -> State {
+        self.0.export()
+    }
+
+    fn import(state: &State, limit: &Limit, at: Timestamp) -> Result<LeakyBucket, Malformed> {
+        TokenBucket::import(state, limit, at).map(LeakyBucket)
     }
 }

@@ -5,6 +5,7 @@
 
 use super::{Budget, Counter, Words};
 use crate::division::{div_ceil, div_floor};
+use crate::export::state::{Malformed, Portable, State};
 use crate::limit::Limit;
 use crate::side::Side;
 use crate::time::Timestamp;
@@ -145,6 +146,20 @@ impl Counter for SlidingCounter {
         if let Some(count) = self.count_at(charged_at) {
             *count = count.saturating_add(units);
         }
+    }
+}
+
+impl Portable for SlidingCounter {
+    fn export(&self) -> State {
+        let start_us = self.index * self.period_us;
+        State::SlidingCounter { start_us, current: self.current, previous: self.previous }
+    }
+
+    fn import(state: &State, limit: &Limit, at: Timestamp) -> Result<SlidingCounter, Malformed> {
+        let &State::SlidingCounter { start_us, current, previous } = state else { return Err(Malformed::ALGORITHM) };
+        let counter = SlidingCounter { previous, ..SlidingCounter::counting(limit, at, current) };
+        Malformed::unless(counter.index * counter.period_us == start_us, "a sliding counter's window")?;
+        Ok(counter)
     }
 }
 

@@ -6,9 +6,11 @@
 pub(crate) mod block;
 pub(crate) mod log;
 
-use self::log::Log;
+use self::block::Admitted;
+use self::log::{Log, UNITS_HELD_MAX};
 use super::{Budget, Counter, Words};
-use crate::limit::Limit;
+use crate::export::state::{Malformed, Portable, State};
+use crate::limit::{LOG_UNITS_MAX, Limit};
 use crate::side::Side;
 use crate::time::Timestamp;
 
@@ -142,6 +144,39 @@ impl Counter for SlidingLog {
         if !self.has_left(at_us) {
             self.log.add_to(at_us, units);
         }
+    }
+}
+
+impl Portable for SlidingLog {
+    fn export(&self) -> State {
+        State::SlidingLog { admitted: self.log.entries().collect() }
+    }
+
+    fn import(state: &State, limit: &Limit, at: Timestamp) -> Result<SlidingLog, Malformed> {
+        let State::SlidingLog { admitted } = state else { return Err(Malformed::ALGORITHM) };
+        let mut counter = SlidingLog::whole(limit, at);
+        counter.check_entries(admitted)?;
+        admitted.iter().for_each(|entry| counter.log.admit(entry.at_us, entry.units));
+        Ok(counter)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.log.heap_bytes()
+    }
+}
+
+impl SlidingLog {
+    /// Whether a log may hold these: as many as there may be, each later than the one before, none that has left or is
+    /// yet to come.
+    fn check_entries(&self, admitted: &[Admitted]) -> Result<(), Malformed> {
+        Malformed::unless(admitted.len() as u64 <= LOG_UNITS_MAX, "a log's length")?;
+        let ascend = admitted.windows(2).all(|pair| pair[0].at_us < pair[1].at_us);
+        let oldest = admitted.first().is_none_or(|entry| !self.has_left(entry.at_us));
+        let newest = admitted.last().is_none_or(|entry| entry.at_us <= self.now_us);
+        Malformed::unless(ascend && oldest && newest, "a log's instants")?;
+        let held = |sum: u64, entry: &Admitted| sum.checked_add(entry.units).filter(|sum| *sum <= UNITS_HELD_MAX);
+        let units = admitted.iter().try_fold(0, held);
+        Malformed::unless(units.is_some() && admitted.iter().all(|entry| entry.units > 0), "a log's units")
     }
 }
 

@@ -8,6 +8,7 @@
 
 use super::{Budget, Counter, Words};
 use crate::division::{div_ceil, div_floor, rescale_floor};
+use crate::export::state::{Malformed, Portable, State};
 use crate::limit::{Limit, UNITS_MAX};
 use crate::side::Side;
 use crate::time::Timestamp;
@@ -114,5 +115,18 @@ impl Counter for TokenBucket {
 
     fn charge_late(&mut self, units: u64, _charged_at: Timestamp) {
         self.level = (self.level - self.scaled(units)).max(-self.scaled(UNITS_MAX));
+    }
+}
+
+impl Portable for TokenBucket {
+    fn export(&self) -> State {
+        State::Bucket { level: self.level }
+    }
+
+    fn import(state: &State, limit: &Limit, at: Timestamp) -> Result<TokenBucket, Malformed> {
+        let &State::Bucket { level } = state else { return Err(Malformed::ALGORITHM) };
+        let levels = -scaled(UNITS_MAX, limit.period_us())..=scaled(limit.ceiling(), limit.period_us());
+        Malformed::unless(levels.contains(&level), "a bucket's level")?;
+        Ok(TokenBucket::holding(limit, at, level))
     }
 }

@@ -7,6 +7,7 @@ use crate::algorithm::any::AnyCounter;
 use crate::algorithm::concurrency::Holders;
 use crate::algorithm::{self, Counter};
 use crate::decision::Full;
+use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limit::Algorithm;
 use crate::limits::LimitId;
@@ -98,14 +99,15 @@ impl Engine {
         let Standing { identity, limit, found, counter } = standing;
         match (found, effect) {
             (None, Effect::Charged) => self.insert(identity, limit, counter),
-            (None, _) => {}
+            (None, _) => return,
             (Some(found), Effect::Charged) => self.rewrite(found, limit, counter, Fullness::NotSooner),
             (Some(found), Effect::Refunded) => self.rewrite(found, limit, counter, Fullness::MaybeSooner),
             (Some(found), Effect::Converted) if found.entry.limit != limit => {
                 self.rewrite(found, limit, counter, Fullness::MaybeSooner);
             }
-            (Some(found), _) => counter.leave(found.entry.words, &mut self.side),
+            (Some(found), _) => return counter.leave(found.entry.words, &mut self.side),
         }
+        self.outflow.note(Name::Counter(identity));
     }
 
     /// Keeps a charge of `charged` units if there is room for it, else undoes it.

@@ -5,6 +5,7 @@ use super::keep::{Effect, Standing};
 use crate::algorithm::any::AnyCounter;
 use crate::algorithm::{Budget, Counter};
 use crate::decision::{Decision, Full, Settled};
+use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limit::Ask;
 use crate::limits::LimitId;
@@ -44,6 +45,7 @@ impl Engine {
             self.limits.hold(limit);
             let kept = Reservation { counter: identity, limit, charged, charged_at: now, decision, until_us };
             self.reservations.insert(reservation, kept);
+            self.outflow.note(Name::Reservation(reservation));
         }
         Ok(decision)
     }
@@ -63,6 +65,7 @@ impl Engine {
             engine.correct(standing, known, actual)
         })?;
         self.end_reservation(reservation);
+        self.outflow.note(Name::Reservation(reservation));
         Ok(Some(settled))
     }
 
@@ -73,7 +76,7 @@ impl Engine {
         Some(())
     }
 
-    fn end_reservation(&mut self, reservation: Identity) {
+    pub(super) fn end_reservation(&mut self, reservation: Identity) {
         if let Some(ended) = self.reservations.remove(reservation) {
             self.limits.release(ended.limit);
         }

@@ -4,6 +4,7 @@ use super::Engine;
 use super::keep::{Found, Growth};
 use crate::algorithm::concurrency::{Claim, Holders};
 use crate::decision::{Full, Released, Slots};
+use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limits::{LimitId, Outcome};
 use crate::table::Entry;
@@ -33,6 +34,9 @@ impl Engine {
             None => engine.acquire_first(now, identity, limit, claim),
         });
         self.limits.count(limit, Outcome::of_call(&slots, |slots| slots.allowed));
+        if slots.is_ok_and(|slots| slots.allowed) {
+            self.outflow.note(Name::Counter(identity));
+        }
         slots
     }
 
@@ -43,6 +47,9 @@ impl Engine {
         let mut holders = Holders::load(found.entry.words, now, &mut self.side);
         let released = Released { released: holders.remove(holder), in_use: holders.in_use() };
         self.keep_holders(found, found.entry.limit, holders);
+        if released.released {
+            self.outflow.note(Name::Counter(identity));
+        }
         released
     }
 

@@ -47,6 +47,12 @@ impl Arena {
         self.free = no.0;
     }
 
+    /// Numbers that were ever given out: all entries are below.
+    pub(crate) fn numbers(&self) -> u32 {
+        let before_last = self.chunks.len().saturating_sub(1) * CHUNK_LEN;
+        (before_last + self.chunks.last().map_or(0, Vec::len)) as u32
+    }
+
     /// Whether `more` entries fit beside `used` ones without another chunk.
     pub(crate) fn has_free(&self, used: usize, more: usize) -> bool {
         used + more <= self.chunks.len() * CHUNK_LEN

@@ -54,6 +54,10 @@ impl Cell {
         self.limit = FREE;
     }
 
+    pub(crate) fn is_free(&self) -> bool {
+        self.limit == FREE
+    }
+
     /// Whether it is the entry of `identity`.
     pub(crate) fn is_of(&self, identity: Identity) -> bool {
         self.identity() == identity && self.limit != FREE

@@ -14,9 +14,11 @@ const ENTRY_BYTES_MAX: usize = 8 + 10;
 
 /// Units admitted at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Admitted {
-    pub(crate) at_us: u64,
-    pub(crate) units: u64,
+pub struct Admitted {
+    /// The instant, in microseconds since the epoch.
+    pub at_us: u64,
+    /// The units, at least one.
+    pub units: u64,
 }
 
 /// Entries in the order of time, with their sum. Never empty while a log holds it.

@@ -7,7 +7,7 @@ use crate::heap::allocated_bytes;
 
 /// Units that one log can hold. Settling may push a log over its limit, 10^12 units at a time; past this, which would
 /// take millions of such settlements within one period, units are no longer added, so that sums cannot overflow.
-const UNITS_HELD_MAX: u64 = 1 << 62;
+pub(crate) const UNITS_HELD_MAX: u64 = 1 << 62;
 
 /// What was admitted, oldest first.
 ///
@@ -30,6 +30,11 @@ impl Log {
     /// The instant of the newest entry; there is one.
     pub(crate) fn newest_us(&self) -> u64 {
         self.newest.expect("a log with units has a newest entry").at_us
+    }
+
+    /// Everything held, oldest first.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Admitted> {
+        self.blocks.iter().flat_map(Block::entries).chain(self.newest)
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -210,8 +215,7 @@ mod tests {
     }
 
     fn check(log: &Log, plain: &Plain) {
-        let entries = log.blocks.iter().flat_map(Block::entries).chain(log.newest);
-        assert_eq!(entries.map(|entry| (entry.at_us, entry.units)).collect::<Vec<_>>(), plain.0);
+        assert_eq!(log.entries().map(|entry| (entry.at_us, entry.units)).collect::<Vec<_>>(), plain.0);
         assert_eq!(log.units(), plain.units());
         assert_eq!(log.entry_bytes, log.blocks.iter().map(Block::heap_bytes).sum::<usize>());
         let mut n = 0;
