@@ -81,6 +81,21 @@ impl Shard {
         allowed
     }
 
+    /// Lets time pass, in microseconds.
+    pub fn pass(&mut self, micros: u64) {
+        self.now_us += micros;
+    }
+
+    /// Lets a whole period pass: every window that is current now has ended.
+    pub fn pass_a_period(&mut self) {
+        self.pass(PERIOD_US);
+    }
+
+    /// Looks at up to `entries_max` keys that should be whole again; how many were forgotten.
+    pub fn expire(&mut self, entries_max: usize) -> usize {
+        self.engine.expire(Timestamp::from_micros(self.now_us), entries_max)
+    }
+
     /// Both hashes of a key.
     #[inline]
     pub fn identity(&self, key: KeyRef<'_>) -> Identity {
