@@ -36,6 +36,10 @@ sim:
 bench-smoke:
     .ci/run bench-smoke
 
+# Instructions an operation takes, beside the committed ones: 5 % more or less is an error.
+instructions:
+    .ci/run instructions
+
 # Licences, sources and duplicates of what is linked.
 deny:
     .ci/run deny
