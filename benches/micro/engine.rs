@@ -5,7 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{
+    BenchmarkGroup, Criterion, SamplingMode, Throughput, criterion_group, criterion_main, measurement::WallTime,
+};
 use tallyring_benches::BATCH;
 use tallyring_benches::keys::Keys;
 use tallyring_benches::shard::Shard;
@@ -20,8 +22,7 @@ const NONE_LEFT: u64 = 1;
 /// Random keys, under a limit that allows or denies.
 fn random(c: &mut Criterion) {
     for (name, accounts) in [("1e3", 1_000), ("1e6", 1_000_000), ("1e7", 10_000_000)] {
-        let mut group = c.benchmark_group(format!("token_bucket, {name} keys"));
-        group.throughput(Throughput::Elements(BATCH as u64)).sample_size(30);
+        let mut group = group(c, &format!("token_bucket, {name} keys"));
         for (outcome, units) in [("allowed", PLENTY), ("denied", NONE_LEFT)] {
             let mut keys = Keys::of(accounts);
             let mut shard = Shard::filled(Algorithm::TokenBucket, units, &keys);
@@ -33,8 +34,7 @@ fn random(c: &mut Criterion) {
 
 /// One key that everybody asks for, with and without its hashes.
 fn hot(c: &mut Criterion) {
-    let mut group = c.benchmark_group("token_bucket, one hot key");
-    group.throughput(Throughput::Elements(BATCH as u64));
+    let mut group = group(c, "token_bucket, one hot key");
     let mut keys = Keys::of(1);
     let mut shard = Shard::filled(Algorithm::TokenBucket, PLENTY, &keys);
     group.bench_function("hashed", |b| b.iter_custom(|batches| time(&mut shard, &mut keys, batches)));
@@ -44,8 +44,7 @@ fn hot(c: &mut Criterion) {
 
 /// The other algorithms at a million keys.
 fn algorithms(c: &mut Criterion) {
-    let mut group = c.benchmark_group("allowed, 1e6 keys");
-    group.throughput(Throughput::Elements(BATCH as u64)).sample_size(30);
+    let mut group = group(c, "allowed, 1e6 keys");
     let others = [
         (Algorithm::LeakyBucket, PLENTY),
         (Algorithm::FixedWindow, PLENTY),
@@ -58,6 +57,13 @@ fn algorithms(c: &mut Criterion) {
         group.bench_function(algorithm.name(), |b| b.iter_custom(|batches| time(&mut shard, &mut keys, batches)));
     }
     group.finish();
+}
+
+/// Samples of one size: in a short one, a single slice of another program's time would outweigh what is measured.
+fn group<'a>(c: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = c.benchmark_group(name);
+    group.throughput(Throughput::Elements(BATCH as u64)).sample_size(30).sampling_mode(SamplingMode::Flat);
+    group
 }
 
 /// The time of `batches` batches, without the time that it takes to make their keys up.
