@@ -23,9 +23,10 @@ fn cluster(nodes: usize, native: &str, zone: &str) -> Topology {
     Topology { epoch: u64::MAX, placement_seed, nodes: (0..nodes).map(node).collect(), gateways: u32::MAX }
 }
 
-/// The least text that is a node.
+/// So many nodes of the least text.
 fn tiny_nodes(nodes: usize) -> String {
-    let nodes = vec![r#"{"id":1,"weight":1,"shards":1,"native":""}"#; nodes].join(",");
+    let node = |id| format!(r#"{{"id":{id},"weight":1,"shards":1,"native":""}}"#);
+    let nodes = (0..nodes).map(node).collect::<Vec<_>>().join(",");
     format!(r#"{{"epoch":1,"placement_seed":"{}","gateways":1,"nodes":[{nodes}]}}"#, "0".repeat(32))
 }
 
