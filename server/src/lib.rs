@@ -13,5 +13,6 @@ pub mod door;
 pub mod node;
 pub mod observe;
 pub mod shard;
+pub mod snapshot;
 pub mod sys;
 pub mod tokens;

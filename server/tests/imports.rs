@@ -19,6 +19,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("observe", &[]),
     ("cluster", &["shard"]),
     ("shard", &[]),
+    ("snapshot", &[]),
     ("acceptor", &["cluster", "shard", "tokens"]),
     ("door", &["acceptor", "observe", "shard"]),
     ("node", &["acceptor", "cluster", "config", "door", "observe", "shard", "tokens"]),

@@ -214,17 +214,17 @@ impl Engine {
         draft: &mut Draft,
     ) -> Option<Position> {
         let names = self.reservation_names(after);
+        let mut last = after;
         for &name in &names {
             if draft.is_full(records_max) {
-                // The name before this one was the last that was looked at.
-                let before = names.iter().copied().take_while(|&other| other != name).last();
-                return Some(Position::Reservation(before.or(after)));
+                return Some(Position::Reservation(last));
             }
             if within.contains(name.placement) {
                 self.add_live_reservation(draft, name);
             }
+            last = Some(name);
         }
-        names.last().map(|&last| Position::Reservation(Some(last)))
+        (!names.is_empty()).then_some(Position::Reservation(last))
     }
 
     fn discard_reservations(&mut self, within: &Placements, after: Option<Identity>) -> Option<Position> {

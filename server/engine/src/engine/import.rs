@@ -127,8 +127,7 @@ impl Engine {
     fn look_through(&self, intake: &Intake, batch: &Batch) -> Result<Cargo, ImportError> {
         let mut cargo = Cargo { records: Vec::with_capacity(batch.records.len()), ..Cargo::default() };
         for (no, record) in batch.records.iter().enumerate() {
-            let ready =
-                make_ready(batch, record).map_err(|Malformed(what)| ImportError::Malformed { record: no, what })?;
+            let ready = numbered(no, make_ready(batch, record))?;
             if intake.is_news(record.name(), batch.version) {
                 self.reckon(&mut cargo, &ready);
                 cargo.records.push(ready);
@@ -257,6 +256,17 @@ impl ReadyState {
     }
 }
 
+impl Batch {
+    /// Whether an engine may have written every record of it: for whoever has several batches and wants to know before
+    /// the first one is taken in. [`import`](Engine::import) asks the same.
+    ///
+    /// # Errors
+    /// [`ImportError::Malformed`], the first record that no engine writes.
+    pub fn check(&self) -> Result<(), ImportError> {
+        self.records.iter().enumerate().try_for_each(|(no, record)| numbered(no, make_ready(self, record)).map(|_| ()))
+    }
+}
+
 /// What is wrong with a batch whatever its records say.
 fn reject_unsound(now: Timestamp, batch: &Batch) -> Result<(), ImportError> {
     let ahead_us = batch.read_at.as_micros().saturating_sub(now.as_micros());
@@ -265,6 +275,11 @@ fn reject_unsound(now: Timestamp, batch: &Batch) -> Result<(), ImportError> {
         records if records > BATCH_RECORDS_MAX => Err(ImportError::TooLong { records }),
         _ => Ok(()),
     }
+}
+
+/// Says which record is malformed.
+fn numbered<T>(record: usize, ready: Result<T, Malformed>) -> Result<T, ImportError> {
+    ready.map_err(|Malformed(what)| ImportError::Malformed { record, what })
 }
 
 fn make_ready(batch: &Batch, record: &Record) -> Result<Ready, Malformed> {

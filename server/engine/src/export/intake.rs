@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::record::{BATCH_RECORDS_MAX, Name};
 use super::version::Version;
 
-/// Records whose versions one intake remembers: some ten megabytes, forgotten in some ten milliseconds.
+/// Records whose versions one intake remembers: some fifteen megabytes, forgotten in some ten milliseconds.
 pub const VERSIONS_MAX: usize = 4 * BATCH_RECORDS_MAX;
 
 /// What one source's batches have brought, for the time of the transfer.
