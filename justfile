@@ -44,6 +44,6 @@ instructions:
 deny:
     .ci/run deny
 
-# Hostile bytes, for a number of seconds; needs cargo-fuzz and a nightly toolchain.
+# Hostile bytes and any operations, for a number of seconds each; needs cargo-fuzz and a nightly toolchain.
 fuzz seconds="60":
     .ci/run fuzz {{seconds}}
