@@ -124,7 +124,8 @@ fuzz_target!(|bytes: &[u8]| {
         let limit = usize::from(source.byte()) % limits.len();
         let key = u64::from(source.byte() % 4);
         now_us = (now_us + source.number(46)).min(Timestamp::MAX.as_micros());
-        let ask = Ask { cost: source.units(), keep: if op & 64 == 0 { 0 } else { source.units() }, force: op & 128 != 0 };
+        let ask =
+            Ask { cost: source.units(), keep: if op & 64 == 0 { 0 } else { source.units() }, force: op & 128 != 0 };
         let charged_at = (op & 32 != 0).then(|| Timestamp::from_micros(source.number(53)));
         let step = Step {
             op,
