@@ -80,6 +80,16 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// Whether the store may have done what it was asked for all the same.
+    pub(crate) fn leaves_doubt(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Timeout | StoreError::ConnectionLost | StoreError::Unavailable | StoreError::Unexpected
+        )
+    }
+}
+
 /// As many limits are in use as a connection has handles for: 16,384.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no handle is free for another limit")]

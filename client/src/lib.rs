@@ -6,7 +6,8 @@
 //!                         └────► fallback: the same algorithm on this gateway's share of the limit
 //! ```
 //!
-//! - [`Store`]: the store's commands, typed. One deadline a call, one pipelined connection a shard, nothing sent twice.
+//! - [`Store`]: the store's commands, typed. One deadline a call, one pipelined connection a shard, nothing charged twice.
+//! - [`Reservation`] and [`Permit`]: charges that settle and slots that are released when they are dropped.
 //! - [`RateLimiter`]: a limit behind one infallible `check`.
 //! - `middleware::RateLimitLayer` (feature `tower`): that check in front of any tower service, with the headers that
 //!   clients expect.
@@ -19,6 +20,7 @@
 
 #[cfg(feature = "tower")]
 mod address;
+mod background;
 mod breaker;
 mod config;
 mod connection;
@@ -29,10 +31,13 @@ mod fallback;
 mod gateway;
 #[cfg(feature = "tower")]
 mod headers;
+mod joint;
 mod keyed;
 mod limiter;
 #[cfg(feature = "tower")]
 pub mod middleware;
+mod permit;
+mod reservation;
 mod retry;
 mod router;
 mod seeds;
@@ -43,9 +48,15 @@ pub use config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
 pub use decision::{Decision, Source};
 pub use definition::{Definition, LimitHandle};
 pub use error::{HandlesFull, StoreError};
+pub use joint::{Check, StoreJoint};
 pub use keyed::{Keyed, raw_key};
 pub use limiter::{Counts, LimiterConfig, LimiterError, Mode, NAME_BYTES_MAX, RateLimiter};
+pub use permit::{Hold, Permit};
+pub use reservation::Reservation;
 pub use store::Store;
 pub use tallyring_engine::{Algorithm, Ask, Calendar, Invalid, Limit, Period};
-pub use tallyring_protocol::reply::{Decision as StoreDecision, Grant as StoreGrant};
+pub use tallyring_protocol::reply::{
+    Decision as StoreDecision, Grant as StoreGrant, Released as StoreReleased, Settled as StoreSettled,
+    Slots as StoreSlots,
+};
 pub use tallyring_protocol::{Key, KeyError};

@@ -6,8 +6,11 @@
 //! | `wrong_owner` | once, at the node that it names |
 //! | `moving` | after the wait that it names |
 //! | never sent, and a connection is just coming up | when it is up |
-//! | `overloaded`, `unavailable`, timeout, connection lost | no: the call was sent |
+//! | connection lost | when it is up, if the call does the same when it is done twice; else no: it was sent |
+//! | `overloaded`, `unavailable` | after a moment, if the call does the same when it is done twice; else no |
+//! | timeout | no: the deadline has passed |
 //!
+//! What does the same when done twice: a reserve, which its id tells apart, a settle, an acquire and a release, a reset.
 //! All of it within the deadline of the first attempt.
 
 use std::sync::Arc;
@@ -25,20 +28,33 @@ use crate::sys::clock::{self, Instant};
 /// Attempts of one call after the first. The deadline ends a call; this bounds how often it can knock until then.
 const ATTEMPTS_MAX: u32 = 5;
 
+/// The shortest time before an overloaded store is asked again, in microseconds; the longest is twice that.
+const PAUSE_US: u64 = 500;
+
+/// Whether a request that is carried out twice does what it does once.
+fn is_repeatable(request: &Request<'_>) -> bool {
+    use Request::*;
+    matches!(request, Reserve(_) | Settle(_) | Acquire(_) | Release(_) | Reset(_))
+}
+
 /// A call that did not succeed at once.
 pub(crate) struct Retry<'a> {
     pub(crate) router: &'a Router,
     pub(crate) key: KeyRef<'a>,
     pub(crate) request: Request<'a>,
-    pub(crate) limit: Option<&'a LimitHandle>,
+    pub(crate) limits: &'a [&'a LimitHandle],
     pub(crate) deadline: Instant,
 }
 
 impl Retry<'_> {
-    /// Whether an error is of a kind that another attempt may help.
+    /// Whether an error is of a kind that another attempt of this request may help.
     #[inline]
-    pub(crate) fn helps(error: &StoreError) -> bool {
-        matches!(error, StoreError::Unreachable | StoreError::WrongOwner { .. } | StoreError::Moving { .. })
+    pub(crate) fn helps(error: &StoreError, request: &Request<'_>) -> bool {
+        match error {
+            StoreError::Unreachable | StoreError::WrongOwner { .. } | StoreError::Moving { .. } => true,
+            StoreError::ConnectionLost | StoreError::Overloaded | StoreError::Unavailable => is_repeatable(request),
+            _ => false,
+        }
     }
 
     /// Tries again as long as it may help, from the first attempt's `error` on.
@@ -52,12 +68,15 @@ impl Retry<'_> {
                     Some(owner)
                 }
                 StoreError::Moving { retry_us } if self.sleep(*retry_us).await => self.router.owner(self.key).ok(),
-                StoreError::Unreachable => self.coming_up(named.as_ref()).await,
+                StoreError::Unreachable | StoreError::ConnectionLost => self.coming_up(named.as_ref()).await,
+                StoreError::Overloaded | StoreError::Unavailable if self.sleep(self.pause_us()).await => {
+                    self.router.owner(self.key).ok()
+                }
                 _ => None,
             };
             let Some(connection) = connection else { return Err(error) };
             error = match self.attempt(&connection).await {
-                Err(error) if Retry::helps(&error) => error,
+                Err(error) if Retry::helps(&error, &self.request) => error,
                 outcome => return outcome,
             };
         }
@@ -66,7 +85,12 @@ impl Retry<'_> {
 
     async fn attempt(&self, connection: &Connection) -> Outcome {
         let timing = Timing { now: clock::now(), deadline: self.deadline };
-        Call::new(connection, self.request, self.limit, timing).await
+        Call::new(connection, self.request, self.limits, timing).await
+    }
+
+    /// How long to leave an overloaded store alone, in microseconds: no two callers come back together.
+    fn pause_us(&self) -> u64 {
+        PAUSE_US + self.router.gateway().random().up_to(PAUSE_US)
     }
 
     /// Sleeps for `wait_us` microseconds, unless the deadline comes first.

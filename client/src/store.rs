@@ -1,11 +1,17 @@
 //! The store, as a gateway sees it: its commands, typed.
 
+mod joint;
+mod reserve;
+mod slots;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tallyring_engine::Ask;
+use tallyring_protocol::bounds::NAME_BYTES_MAX;
 use tallyring_protocol::{Charge, Key, KeyRef, Refund, Request};
 
+use crate::background::Background;
 use crate::config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
 use crate::connection::{Answer, Call, Outcome, Timing};
 use crate::definition::{Definition, Handles, LimitHandle};
@@ -38,6 +44,7 @@ use crate::{StoreDecision, StoreGrant};
 pub struct Store {
     router: Arc<Router>,
     handles: Arc<Handles>,
+    background: Arc<Background>,
     deadline: Duration,
 }
 
@@ -51,7 +58,8 @@ impl Store {
         let in_flight_max = config.in_flight_max.clamp(1, IN_FLIGHT_MAX);
         let router = Router::new(StoreConfig { deadline, in_flight_max, ..config });
         tokio::spawn(seeds::keep_asking(Arc::downgrade(&router)));
-        Store { router, handles: Arc::default(), deadline }
+        let background = Arc::new(Background::new(router.gateway().instance()));
+        Store { router, handles: Arc::default(), background, deadline }
     }
 
     /// Waits until every connection is up, at most `within`; says whether they are.
@@ -88,7 +96,7 @@ impl Store {
     pub async fn check(&self, limit: &LimitHandle, key: &Key, ask: Ask) -> Result<StoreDecision, StoreError> {
         let key = key.as_ref();
         let charge = Charge { handle: limit.handle(), cost: ask.cost, keep: ask.keep, force: ask.force, key };
-        decision(self.call(key, Request::Check(charge), Some(limit)).await)
+        decision(self.call(key, Request::Check(charge), &[limit]).await)
     }
 
     /// Takes as many units as there are, up to `cost`, and leaves `keep`.
@@ -98,7 +106,7 @@ impl Store {
     pub async fn take(&self, limit: &LimitHandle, key: &Key, cost: u64, keep: u64) -> Result<StoreGrant, StoreError> {
         let key = key.as_ref();
         let charge = Charge { handle: limit.handle(), cost, keep, force: false, key };
-        match self.call(key, Request::Take(charge), Some(limit)).await? {
+        match self.call(key, Request::Take(charge), &[limit]).await? {
             Answer::Grant(grant) => Ok(grant),
             _ => Err(StoreError::Unexpected),
         }
@@ -117,7 +125,7 @@ impl Store {
     ) -> Result<StoreDecision, StoreError> {
         let key = key.as_ref();
         let refund = Refund { handle: limit.handle(), cost, charged_at_us, key };
-        decision(self.call(key, Request::Refund(refund), Some(limit)).await)
+        decision(self.call(key, Request::Refund(refund), &[limit]).await)
     }
 
     /// Gives a key its whole budget back, under every algorithm, and says whether there was anything to forget. The
@@ -126,7 +134,7 @@ impl Store {
     /// # Errors
     /// As [`Store::check`].
     pub async fn reset(&self, key: &Key) -> Result<bool, StoreError> {
-        match self.call(key.as_ref(), Request::Reset(key.as_ref()), None).await? {
+        match self.call(key.as_ref(), Request::Reset(key.as_ref()), &[]).await? {
             Answer::Reset { found } => Ok(found),
             _ => Err(StoreError::Unexpected),
         }
@@ -138,7 +146,7 @@ impl Store {
     /// [`StoreError::Unreachable`] if no connection is up; else as [`Store::check`].
     pub async fn ping(&self) -> Result<(), StoreError> {
         let connection = self.router.any()?;
-        match Call::new(&connection, Request::Ping, None, self.timing()).await? {
+        match Call::new(&connection, Request::Ping, &[], self.timing()).await? {
             Answer::Pong => Ok(()),
             _ => Err(StoreError::Unexpected),
         }
@@ -159,11 +167,16 @@ impl Store {
         self.router.is_connected()
     }
 
-    async fn call(&self, key: KeyRef<'_>, request: Request<'_>, limit: Option<&LimitHandle>) -> Outcome {
+    /// What says last words.
+    pub(crate) fn background(&self) -> &Background {
+        &self.background
+    }
+
+    async fn call(&self, key: KeyRef<'_>, request: Request<'_>, limits: &[&LimitHandle]) -> Outcome {
         let timing = self.timing();
         let (outcome, may_come_up) = match self.router.owner(key) {
             Ok(connection) => {
-                let outcome = Call::new(&connection, request, limit, timing).await;
+                let outcome = Call::new(&connection, request, limits, timing).await;
                 let is_unsent = matches!(outcome, Err(StoreError::Unreachable));
                 (outcome, is_unsent && connection.may_come_up())
             }
@@ -172,10 +185,10 @@ impl Store {
         match outcome {
             // While the store is gone every call comes here, and none may cost more than a look.
             Err(StoreError::Unreachable) if !may_come_up => Err(StoreError::Unreachable),
-            Err(error) if Retry::helps(&error) => {
+            Err(error) if Retry::helps(&error, &request) => {
                 let Timing { deadline, .. } = timing;
                 // Boxed: every call would otherwise carry the rare path's state.
-                Box::pin(Retry { router: &self.router, key, request, limit, deadline }.run(error)).await
+                Box::pin(Retry { router: &self.router, key, request, limits, deadline }.run(error)).await
             }
             outcome => outcome,
         }
@@ -192,4 +205,18 @@ fn decision(outcome: Outcome) -> Result<StoreDecision, StoreError> {
         Answer::Decision(decision) => Ok(decision),
         _ => Err(StoreError::Unexpected),
     }
+}
+
+/// A name that the protocol can carry.
+fn named<'a>(field: &str, name: &'a [u8]) -> Result<&'a [u8], StoreError> {
+    if (1..=NAME_BYTES_MAX).contains(&name.len()) {
+        return Ok(name);
+    }
+    let reason = format!("{} bytes is not in 1 ..= {NAME_BYTES_MAX}", name.len());
+    Err(StoreError::Invalid { field: field.to_owned(), reason })
+}
+
+/// Microseconds on the wire, where the store judges them.
+fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -26,6 +26,12 @@ pub const TOKEN_BYTES_MAX: usize = 512;
 /// Longest rule id, in bytes.
 pub const RULE_ID_BYTES_MAX: usize = 128;
 
+/// Longest id of a reservation and longest name of a holder, in bytes; the shortest is one byte.
+pub const NAME_BYTES_MAX: usize = 128;
+
+/// Checks that one `check_all` decides together; the fewest is one.
+pub const PARTS_MAX: usize = 16;
+
 /// Limit handles that one connection may have defined at once; handles are `0 .. HANDLES_MAX`.
 pub const HANDLES_MAX: u16 = 16_384;
 

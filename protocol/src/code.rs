@@ -12,6 +12,11 @@ pub enum Kind {
     Take = 0x11,
     Refund = 0x12,
     Reset = 0x13,
+    CheckAll = 0x14,
+    Reserve = 0x15,
+    Settle = 0x16,
+    Acquire = 0x17,
+    Release = 0x18,
 
     Welcome = 0x81,
     Defined = 0x82,
@@ -20,6 +25,10 @@ pub enum Kind {
     Decision = 0x90,
     Grant = 0x91,
     ResetDone = 0x93,
+    CheckedAll = 0x94,
+    Settled = 0x96,
+    Slots = 0x97,
+    Released = 0x98,
 
     WrongOwner = 0xE0,
     Moving = 0xE1,
@@ -31,7 +40,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 21] = [
+    const ALL: [Kind; 30] = [
         Kind::Hello,
         Kind::Define,
         Kind::Ping,
@@ -39,6 +48,11 @@ impl Kind {
         Kind::Take,
         Kind::Refund,
         Kind::Reset,
+        Kind::CheckAll,
+        Kind::Reserve,
+        Kind::Settle,
+        Kind::Acquire,
+        Kind::Release,
         Kind::Welcome,
         Kind::Defined,
         Kind::Pong,
@@ -46,6 +60,10 @@ impl Kind {
         Kind::Decision,
         Kind::Grant,
         Kind::ResetDone,
+        Kind::CheckedAll,
+        Kind::Settled,
+        Kind::Slots,
+        Kind::Released,
         Kind::WrongOwner,
         Kind::Moving,
         Kind::Overloaded,
@@ -112,9 +130,9 @@ impl AlgorithmCode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Role {
-    /// Decisions: check, take, refund, ping.
+    /// Everything but operations on other people's state.
     Client = 1,
-    /// Everything a client may, and operations on other people's state: reset.
+    /// The same, and reset.
     Admin = 2,
 }
 

@@ -1,11 +1,17 @@
 //! Reading a body field by field. Every read names its field, so that an error can.
 
+use std::borrow::Cow;
+
+use crate::bounds::NAME_BYTES_MAX;
+
 /// A body that does not say what its kind needs: which field, and what was allowed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {reason}")]
+#[error("{}: {reason}", self.path())]
 pub struct Malformed {
     /// The name of the field, as `docs/protocol.md` names it.
     pub field: &'static str,
+    /// The part of a `check_all` that the field is of, counted from 0; `None` = of none.
+    pub part: Option<u8>,
     /// What is wrong with it and what is allowed.
     pub reason: &'static str,
 }
@@ -13,8 +19,30 @@ pub struct Malformed {
 impl Malformed {
     /// `field` is wrong for this `reason`.
     pub const fn new(field: &'static str, reason: &'static str) -> Malformed {
-        Malformed { field, reason }
+        Malformed { field, part: None, reason }
     }
+
+    /// The same, in a part of a `check_all`.
+    pub const fn of_part(self, part: u8) -> Malformed {
+        Malformed { part: Some(part), ..self }
+    }
+
+    /// The field, and where it is.
+    ///
+    /// ```
+    /// use tallyring_protocol::Malformed;
+    /// let malformed = Malformed::new("key", "the frame ends before it");
+    /// assert_eq!(malformed.path(), "key");
+    /// assert_eq!(malformed.of_part(1).path(), "checks[1].key");
+    /// ```
+    pub fn path(&self) -> Cow<'static, str> {
+        path_of(self.field, self.part)
+    }
+}
+
+/// A field's name with the part of a `check_all` that it is of: `cost`, or `checks[1].cost`.
+pub fn path_of(field: &'static str, part: Option<u8>) -> Cow<'static, str> {
+    part.map_or(Cow::Borrowed(field), |part| Cow::Owned(format!("checks[{part}].{field}")))
 }
 
 /// What is left of a body.
@@ -69,6 +97,15 @@ impl<'a> Fields<'a> {
         std::str::from_utf8(self.bytes(field, len)?).map_err(|_| Malformed::new(field, "not UTF-8"))
     }
 
+    /// One to [`NAME_BYTES_MAX`] bytes behind their two-byte length: a reservation's id, a holder's name.
+    pub(crate) fn name(&mut self, field: &'static str) -> Result<&'a [u8], Malformed> {
+        let len = usize::from(self.u16(field)?);
+        if !(1..=NAME_BYTES_MAX).contains(&len) {
+            return Err(Malformed::new(field, "1 ..= 128 bytes"));
+        }
+        self.bytes(field, len)
+    }
+
     /// All that is left.
     #[inline]
     pub(crate) fn rest(&mut self) -> &'a [u8] {
@@ -82,10 +119,23 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Appends a name behind its two-byte length.
+///
+/// # Panics
+/// If it is empty or longer than [`NAME_BYTES_MAX`]: nobody would read the frame.
+pub(crate) fn put_name(out: &mut Vec<u8>, name: &[u8]) {
+    assert!((1..=NAME_BYTES_MAX).contains(&name.len()), "a name has 1 ..= 128 bytes: {}", name.len());
+    put_bytes(out, name);
+}
+
+/// Appends bytes behind their two-byte length.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    let len = u16::try_from(bytes.len()).expect("whatever has a two-byte length is bounded far below 65,536 bytes");
+    out.extend_from_slice(&len.to_le_bytes());
+    out.extend_from_slice(bytes);
+}
+
 /// Appends a text behind its two-byte length, cut to `max` bytes at a character boundary.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str, max: usize) {
-    let cut = text.floor_char_boundary(max);
-    let len = u16::try_from(cut).expect("every text bound fits two bytes");
-    out.extend_from_slice(&len.to_le_bytes());
-    out.extend_from_slice(&text.as_bytes()[..cut]);
+    put_bytes(out, &text.as_bytes()[..text.floor_char_boundary(max)]);
 }

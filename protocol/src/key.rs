@@ -182,25 +182,60 @@ impl std::fmt::Debug for IdentityKey {
 ///
 /// Each algorithm has a hash key of its own, derived from the [`IdentityKey`]; so the block is hashed where it lies in
 /// the frame, without a copy that would put the algorithm in front.
+///
+/// Reservations and holders, which belong to a key, are known by a hash of their name and its block, under two more.
 #[derive(Clone, Debug)]
-pub struct IdentityHasher([SipHasher13; AlgorithmCode::ALL.len()]);
+pub struct IdentityHasher {
+    algorithms: [SipHasher13; AlgorithmCode::ALL.len()],
+    reservations: SipHasher13,
+    holders: SipHasher13,
+}
+
+/// What stands for reservations where a hash key is derived: far from every algorithm's number.
+const RESERVATIONS: u8 = 0x80;
+/// What stands for holders.
+const HOLDERS: u8 = 0x81;
 
 impl IdentityHasher {
-    /// Derives the six hash keys.
+    /// Derives the hash keys.
     pub fn new(key: IdentityKey) -> IdentityHasher {
-        let half = |algorithm: AlgorithmCode, half: u8| {
+        let half = |what: u8, half: u8| {
             let mut hasher = SipHasher13::new_with_key(&key.0);
-            hasher.write(&[algorithm as u8, half]);
+            hasher.write(&[what, half]);
             hasher.finish()
         };
-        IdentityHasher(AlgorithmCode::ALL.map(|a| SipHasher13::new_with_keys(half(a, 0), half(a, 1))))
+        let derive = |what: u8| SipHasher13::new_with_keys(half(what, 0), half(what, 1));
+        IdentityHasher {
+            algorithms: AlgorithmCode::ALL.map(|algorithm| derive(algorithm as u8)),
+            reservations: derive(RESERVATIONS),
+            holders: derive(HOLDERS),
+        }
     }
 
     /// The identity of `key` under `algorithm`.
     #[inline]
     pub fn identity(&self, key: KeyRef<'_>, algorithm: AlgorithmCode) -> u64 {
-        self.0[algorithm as usize - 1].hash(key.block())
+        self.algorithms[algorithm as usize - 1].hash(key.block())
     }
+
+    /// The identity of the reservation of `key` with this id.
+    pub fn reservation(&self, key: KeyRef<'_>, id: &[u8]) -> u64 {
+        named(self.reservations, id, key)
+    }
+
+    /// The identity of the holder of `key` with this name.
+    pub fn holder(&self, key: KeyRef<'_>, name: &[u8]) -> u64 {
+        named(self.holders, name, key)
+    }
+}
+
+/// The hash of a name behind its length, then the key's block: no two pairs look alike.
+fn named(mut hasher: SipHasher13, name: &[u8], key: KeyRef<'_>) -> u64 {
+    let len = u16::try_from(name.len()).expect("names are bounded far below 65,536 bytes");
+    hasher.write(&len.to_le_bytes());
+    hasher.write(name);
+    hasher.write(key.block());
+    hasher.finish()
 }
 
 #[cfg(test)]
@@ -258,6 +293,22 @@ mod tests {
         let ids: std::collections::BTreeSet<u64> =
             AlgorithmCode::ALL.iter().map(|a| hasher.identity(key.as_ref(), *a)).collect();
         assert_eq!(ids.len(), 6);
+    }
+
+    #[test]
+    fn a_name_belongs_to_its_key_and_its_kind() {
+        let hasher = IdentityHasher::new(IdentityKey([7; 16]));
+        let (short, long) = (Key::new(b"", b"bc").unwrap(), Key::new(b"", b"c").unwrap());
+        let ids = [
+            hasher.reservation(short.as_ref(), b"a"),
+            hasher.reservation(long.as_ref(), b"a"),
+            hasher.reservation(long.as_ref(), b"ab"),
+            hasher.holder(long.as_ref(), b"a"),
+            hasher.identity(long.as_ref(), AlgorithmCode::Concurrency),
+        ];
+        assert_eq!(std::collections::BTreeSet::from(ids).len(), ids.len());
+        // As another implementation says: tests/python/native_client.py.
+        assert_eq!((ids[1], ids[3]), (0xe313_d478_8048_af0e, 0x9b40_a8d2_7773_35c3));
     }
 
     #[test]

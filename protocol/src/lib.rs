@@ -23,12 +23,12 @@ pub mod ring;
 pub mod topology;
 
 pub use code::{AlgorithmCode, GoodbyeCode, Kind, Role};
-pub use fields::Malformed;
+pub use fields::{Malformed, path_of};
 pub use frame::{Frame, FrameError};
 pub use hello::{Hello, Welcome};
 pub use key::{IdentityHasher, IdentityKey, Key, KeyError, KeyRef, Placement, PlacementSeed};
 pub use reply::Reply;
-pub use request::{Charge, Define, PeriodCode, Refund, Request};
+pub use request::{Acquire, Charge, Define, Parts, PeriodCode, Refund, Release, Request, Reserve, Settle};
 pub use ring::{NodeId, Ring, shard_of};
 pub use topology::{Node, Topology};
 

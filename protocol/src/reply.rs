@@ -2,6 +2,15 @@
 
 use std::borrow::Cow;
 
+mod checked_all;
+mod released;
+mod settled;
+mod slots;
+
+pub use self::checked_all::{CheckedAll, Decisions};
+pub use self::released::Released;
+pub use self::settled::Settled;
+pub use self::slots::Slots;
 use crate::bounds::{REASON_BYTES_MAX, WAIT_NEVER_US};
 use crate::code::{GoodbyeCode, Kind};
 use crate::fields::{Fields, Malformed, put_text};
@@ -9,7 +18,7 @@ use crate::frame::{self, Frame};
 use crate::hello::Welcome;
 use crate::ring::NodeId;
 
-/// Flag of a decision: the call was allowed.
+/// Flag of a decision, also of a checked_all and of slots: the call was allowed.
 const ALLOWED: u8 = 1;
 /// Flag of a decision: it was forced, and `charged` follows.
 const CHARGED: u8 = 2;
@@ -32,7 +41,7 @@ pub enum Reply<'a> {
     Pong,
     /// Pushed: the cluster as of an epoch, in JSON; see [`Topology`](crate::Topology).
     Topology(Cow<'a, [u8]>),
-    /// Answer to a check or a refund.
+    /// Answer to a check, a refund or a reserve.
     Decision(Decision),
     /// Answer to a take.
     Grant(Grant),
@@ -41,6 +50,14 @@ pub enum Reply<'a> {
         /// Whether there was anything to forget.
         found: bool,
     },
+    /// Answer to a check_all.
+    CheckedAll(CheckedAll<'a>),
+    /// Answer to a settle; `None` if there was nothing to settle.
+    Settled(Option<Settled>),
+    /// Answer to an acquire.
+    Slots(Slots),
+    /// Answer to a release.
+    Released(Released),
     /// The key lives on another node.
     WrongOwner {
         /// The ring epoch that says so.
@@ -64,7 +81,7 @@ pub enum Reply<'a> {
     /// The request makes no sense; nothing was charged.
     Invalid {
         /// The first bad field.
-        field: &'a str,
+        field: Cow<'a, str>,
         /// What is wrong with it and what is allowed.
         reason: Cow<'a, str>,
     },
@@ -128,6 +145,10 @@ impl<'a> Reply<'a> {
             Some(Kind::Decision) => Reply::Decision(Decision::decode(frame.flags, &mut fields)?),
             Some(Kind::Grant) => Reply::Grant(Grant::decode(&mut fields)?),
             Some(Kind::ResetDone) => Reply::ResetDone { found: frame.flags & FOUND != 0 },
+            Some(Kind::CheckedAll) => Reply::CheckedAll(CheckedAll::decode(frame.flags, &mut fields)?),
+            Some(Kind::Settled) => Reply::Settled(settled::decode(frame.flags, &mut fields)?),
+            Some(Kind::Slots) => Reply::Slots(Slots::decode(frame.flags, &mut fields)?),
+            Some(Kind::Released) => Reply::Released(Released::decode(frame.flags, &mut fields)?),
             Some(Kind::Welcome) => Reply::Welcome(Welcome::decode_body(fields.rest())?),
             Some(Kind::Topology) => Reply::Topology(Cow::Borrowed(fields.rest())),
             Some(Kind::Defined) => Reply::Defined,
@@ -142,7 +163,7 @@ impl<'a> Reply<'a> {
             Some(Kind::Full) => Reply::Full,
             Some(Kind::Unavailable) => Reply::Unavailable,
             Some(Kind::Invalid) => Reply::Invalid {
-                field: fields.text("field", REASON_BYTES_MAX)?,
+                field: Cow::Borrowed(fields.text("field", REASON_BYTES_MAX)?),
                 reason: Cow::Borrowed(fields.text("reason", REASON_BYTES_MAX)?),
             },
             Some(Kind::Goodbye) => Reply::Goodbye {
@@ -177,6 +198,10 @@ impl<'a> Reply<'a> {
             Reply::Full => empty(Kind::Full, 0, out),
             Reply::Unavailable => empty(Kind::Unavailable, 0, out),
             Reply::ResetDone { found } => empty(Kind::ResetDone, if *found { FOUND } else { 0 }, out),
+            Reply::CheckedAll(checked) => checked.encode(id, out),
+            Reply::Settled(settled) => settled::encode(*settled, id, out),
+            Reply::Slots(slots) => slots.encode(id, out),
+            Reply::Released(released) => released.encode(id, out),
             Reply::Topology(json) => frame::put(out, Kind::Topology, 0, 0, id, |out| out.extend_from_slice(json)),
             Reply::WrongOwner { epoch, node, address } => frame::put(out, Kind::WrongOwner, 0, 0, id, |out| {
                 out.extend_from_slice(&epoch.to_le_bytes());
@@ -199,41 +224,50 @@ impl<'a> Reply<'a> {
 
     /// The answer to a frame that could be told from its neighbours but not understood.
     pub fn invalid(error: Malformed) -> Reply<'static> {
-        Reply::Invalid { field: error.field, reason: Cow::Borrowed(error.reason) }
+        Reply::Invalid { field: error.path(), reason: Cow::Borrowed(error.reason) }
     }
 }
 
 impl Decision {
     #[inline]
     fn decode(flags: u8, fields: &mut Fields<'_>) -> Result<Decision, Malformed> {
+        let (remaining, retry_after_us) = (fields.u64("remaining")?, fields.u64("retry_after_us")?);
+        let (reset_after_us, at_us) = (fields.u64("reset_after_us")?, fields.u64("at_us")?);
+        Decision { allowed: false, remaining, retry_after_us, reset_after_us, at_us, charged: None, delay_us: None }
+            .with_optional(flags, fields)
+    }
+
+    /// The same with what its flags say and announce.
+    #[inline]
+    fn with_optional(self, flags: u8, fields: &mut Fields<'_>) -> Result<Decision, Malformed> {
         let optional =
             |flag: u8, fields: &mut Fields<'_>, name| (flags & flag != 0).then(|| fields.u64(name)).transpose();
-        Ok(Decision {
-            allowed: flags & ALLOWED != 0,
-            remaining: fields.u64("remaining")?,
-            retry_after_us: fields.u64("retry_after_us")?,
-            reset_after_us: fields.u64("reset_after_us")?,
-            at_us: fields.u64("at_us")?,
-            charged: optional(CHARGED, fields, "charged")?,
-            delay_us: optional(DELAY, fields, "delay_us")?,
-        })
+        let charged = optional(CHARGED, fields, "charged")?;
+        Ok(Decision { allowed: flags & ALLOWED != 0, charged, delay_us: optional(DELAY, fields, "delay_us")?, ..self })
+    }
+
+    #[inline]
+    fn flags(&self) -> u8 {
+        let flag = |present: bool, flag: u8| if present { flag } else { 0 };
+        flag(self.allowed, ALLOWED) | flag(self.charged.is_some(), CHARGED) | flag(self.delay_us.is_some(), DELAY)
+    }
+
+    #[inline]
+    fn optional(&self) -> impl Iterator<Item = u64> {
+        [self.charged, self.delay_us].into_iter().flatten()
     }
 
     #[inline]
     fn encode(&self, id: u32, out: &mut Vec<u8>) {
-        let flag = |present: bool, flag: u8| if present { flag } else { 0 };
-        let flags =
-            flag(self.allowed, ALLOWED) | flag(self.charged.is_some(), CHARGED) | flag(self.delay_us.is_some(), DELAY);
-        let optional = [self.charged, self.delay_us];
-        let body_len = 32 + 8 * optional.iter().flatten().count();
+        let body_len = 32 + 8 * self.optional().count();
         let mut fixed = [0; 44];
-        fixed[..12].copy_from_slice(&frame::header(Kind::Decision, flags, 0, id, body_len));
+        fixed[..12].copy_from_slice(&frame::header(Kind::Decision, self.flags(), 0, id, body_len));
         fixed[12..20].copy_from_slice(&self.remaining.to_le_bytes());
         fixed[20..28].copy_from_slice(&self.retry_after_us.to_le_bytes());
         fixed[28..36].copy_from_slice(&self.reset_after_us.to_le_bytes());
         fixed[36..44].copy_from_slice(&self.at_us.to_le_bytes());
         out.extend_from_slice(&fixed);
-        for number in optional.into_iter().flatten() {
+        for number in self.optional() {
             out.extend_from_slice(&number.to_le_bytes());
         }
     }
@@ -291,10 +325,18 @@ mod tests {
             round_trip(&reply);
         }
         round_trip(&Reply::ResetDone { found: true });
+        let checks = Decisions::new([Decision { charged: Some(1), delay_us: Some(2), ..decision }, decision]);
+        let checked = CheckedAll { allowed: false, retry_after_us: 7, at_us: 4, checks };
+        assert_eq!(checked.decisions().map(|part| part.at_us).collect::<Vec<_>>(), [4, 4]);
+        round_trip(&Reply::CheckedAll(checked));
+        round_trip(&Reply::Settled(None));
+        round_trip(&Reply::Settled(Some(Settled { remaining: 1, reset_after_us: 2 })));
+        round_trip(&Reply::Slots(Slots { allowed: true, in_use: 1, retry_after_us: 0, at_us: 3 }));
+        round_trip(&Reply::Released(Released { released: true, in_use: 9 }));
         round_trip(&Reply::Topology(Cow::Borrowed(b"{}")));
         round_trip(&Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "10.0.0.1:4170" });
         round_trip(&Reply::Moving { retry_us: 300 });
-        round_trip(&Reply::Invalid { field: "limit", reason: Cow::Borrowed("0 is not in 1 ..= 10^12") });
+        round_trip(&Reply::Invalid { field: Cow::Borrowed("limit"), reason: Cow::Borrowed("0 is not in 1 ..= 10^12") });
         round_trip(&Reply::Goodbye { code: GoodbyeCode::Draining, reason: Cow::Borrowed("shutting down") });
         let welcome = Welcome { version: 1, node: NodeId(9), shard: 1, shards: 2, role: Role::Admin };
         round_trip(&Reply::Welcome(welcome));

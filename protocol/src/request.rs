@@ -3,13 +3,24 @@
 //! The hot ones, check and take, are a header, two numbers and a key, read in place. A limit's numbers do not travel with
 //! them: [`Define`] gave them a handle.
 
+mod acquire;
+mod check_all;
+mod release;
+mod reserve;
+mod settle;
+
+pub use self::acquire::Acquire;
+pub use self::check_all::Parts;
+pub use self::release::Release;
+pub use self::reserve::Reserve;
+pub use self::settle::Settle;
 use crate::bounds::{HANDLES_MAX, RULE_ID_BYTES_MAX};
 use crate::code::{AlgorithmCode, Kind};
 use crate::fields::{Fields, Malformed, put_text};
 use crate::frame::{self, Frame};
 use crate::key::KeyRef;
 
-/// Flag of a check: charge whatever there is and allow. See [`Charge::force`].
+/// Flag of a check, also of a reserve and of a part of a check_all: charge whatever there is and allow. See [`Charge::force`].
 const FORCE: u8 = 1;
 /// Flag of a refund: the instant of the charge is known.
 const CHARGED_AT: u8 = 1;
@@ -33,9 +44,19 @@ pub enum Request<'a> {
     Refund(Refund<'a>),
     /// Give a key its whole budget back, under every algorithm. For admins.
     Reset(KeyRef<'a>),
+    /// Several checks as one: all are charged, or none.
+    CheckAll(Parts<'a>),
+    /// A check whose units can be corrected once.
+    Reserve(Reserve<'a>),
+    /// The correction.
+    Settle(Settle<'a>),
+    /// Hold units for a time.
+    Acquire(Acquire<'a>),
+    /// Let go of them.
+    Release(Release<'a>),
 }
 
-/// The body of a check or a take.
+/// The body of a check or a take, and a part of a check_all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Charge<'a> {
     /// The limit, by its handle.
@@ -135,6 +156,19 @@ impl<'a> Request<'a> {
             Some(Kind::Reset) => KeyRef::from_block(frame.body).map(Request::Reset),
             Some(Kind::Define) => Define::decode(frame).map(Request::Define),
             Some(Kind::Ping) => Fields::new(frame.body).end().map(|()| Request::Ping),
+            kind => Request::decode_rare(kind, frame),
+        }
+    }
+
+    /// Out of the way of the hot ones.
+    #[inline(never)]
+    fn decode_rare(kind: Option<Kind>, frame: &Frame<'a>) -> Result<Request<'a>, Malformed> {
+        match kind {
+            Some(Kind::CheckAll) => Parts::from_block(frame.body).map(Request::CheckAll),
+            Some(Kind::Reserve) => Reserve::decode(frame).map(Request::Reserve),
+            Some(Kind::Settle) => Settle::decode(frame).map(Request::Settle),
+            Some(Kind::Acquire) => Acquire::decode(frame).map(Request::Acquire),
+            Some(Kind::Release) => Release::decode(frame).map(Request::Release),
             _ => Err(Malformed::new("kind", "not a request")),
         }
     }
@@ -148,6 +182,13 @@ impl<'a> Request<'a> {
             Request::Reset(key) => frame::put(out, Kind::Reset, 0, 0, id, |out| out.extend_from_slice(key.block())),
             Request::Define(define) => define.encode(id, out),
             Request::Ping => frame::put(out, Kind::Ping, 0, 0, id, |_| ()),
+            Request::CheckAll(parts) => {
+                frame::put(out, Kind::CheckAll, 0, 0, id, |out| out.extend_from_slice(parts.block()));
+            }
+            Request::Reserve(reserve) => reserve.encode(id, out),
+            Request::Settle(settle) => settle.encode(id, out),
+            Request::Acquire(acquire) => acquire.encode(id, out),
+            Request::Release(release) => release.encode(id, out),
         }
     }
 }
@@ -249,6 +290,11 @@ mod tests {
         round_trip(Request::Refund(Refund { handle: 1, cost: 9, charged_at_us: Some(0), key }));
         round_trip(Request::Refund(Refund { handle: 1, cost: 9, charged_at_us: None, key }));
         round_trip(Request::Reset(key));
+        round_trip(Request::CheckAll(Parts::from_block(&Parts::encode([charge, charge])).unwrap()));
+        round_trip(Request::Reserve(Reserve { charge, ttl_us: 9, id: b"id" }));
+        round_trip(Request::Settle(Settle { actual: 0, id: b"id", key }));
+        round_trip(Request::Acquire(Acquire { limit: 1, ttl_us: 2, cost: 3, holder: &[0xFF; 128], key }));
+        round_trip(Request::Release(Release { holder: b"h", key }));
         for period in [PeriodCode::Micros(60), PeriodCode::Day, PeriodCode::Week, PeriodCode::Month] {
             round_trip(Request::Define(Define {
                 handle: 8,
@@ -276,6 +322,12 @@ mod tests {
         check_bad(0x10, 0, &[0; 17], "key");
         check_bad(0x12, 0, &[0; 9], "charged_at_us");
         check_bad(0x13, 0, &[], "key");
+        check_bad(0x15, 0, &[0; 23], "ttl_us");
+        check_bad(0x15, 0, &[0; 40], "id"); // it is empty
+        check_bad(0x16, 0, &[0, 0, 0, 0, 0, 0, 0, 0, 129, 0], "id");
+        check_bad(0x16, 0, &[0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 9], "key");
+        check_bad(0x17, 0, &[0; 26], "holder");
+        check_bad(0x18, 0, &[2, 0, 9], "holder");
         check_bad(0x03, 0, &[1], "body");
         check_bad(0x02, HANDLES_MAX, &[], "handle");
         check_bad(0x02, 0, &[9], "algorithm");

@@ -60,11 +60,18 @@ impl Node {
     /// # Errors
     /// [`StartError`]; nothing is left running.
     pub async fn start(config: Config) -> Result<Node, StartError> {
+        Node::start_on(Clock::start(), config).await
+    }
+
+    /// Starts a node whose time is what `clock` says.
+    ///
+    /// # Errors
+    /// As [`Node::start`].
+    pub async fn start_on(clock: Clock, config: Config) -> Result<Node, StartError> {
         config.validate()?;
         let native = listen("native-addr", config.native_addr).await?;
         let http = listen("http-addr", config.http_addr).await?;
         let (native_addr, http_addr) = (native.local_addr()?, http.local_addr()?);
-        let clock = Clock::start();
         let parts = Parts {
             view: Arc::new(View::new(topology(&config, native_addr, clock.now_us()))),
             clock,

@@ -15,10 +15,14 @@
 mod apply;
 pub mod command;
 mod guests;
+mod joint;
 pub mod mailbox;
 pub mod native;
 pub mod outlet;
+mod refusal;
+mod reserve;
 mod session;
+mod slots;
 mod turn;
 
 use std::cell::RefCell;
@@ -161,6 +165,7 @@ pub struct Shard {
     clock: Clock,
     engine: Engine,
     stage: turn::Stage,
+    joint: joint::Scratch,
     guests: Guests,
     /// The connections, by the order they came in.
     outlets: BTreeMap<u64, Arc<Outlet>>,
@@ -181,6 +186,7 @@ pub async fn run(setup: ShardSetup) {
         clock,
         engine: Engine::new(bounds),
         stage: turn::Stage::new(),
+        joint: joint::Scratch::default(),
         guests: Guests::default(),
         outlets: BTreeMap::new(),
         arrivals: 0,
@@ -206,9 +212,11 @@ pub async fn run(setup: ShardSetup) {
 
 /// Handles a bounded share of the mailbox; true if there is more.
 fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
+    // Counted before the clock is read: nobody's request is decided at an instant before it was sent.
+    let waiting = mailbox.len().min(MAIL_PER_TURN_MAX);
     let now = shard.borrow_mut().now();
-    for _ in 0..MAIL_PER_TURN_MAX {
-        let Some(message) = mailbox.pop() else { return false };
+    for _ in 0..waiting {
+        let Some(message) = mailbox.pop() else { break };
         match message {
             Message::Command(envelope) => shard.borrow_mut().decide_envelope(envelope, now),
             Message::Adopt(arrival) => {

@@ -1,7 +1,6 @@
 """A client of the native protocol, written from docs/protocol.md with the standard library alone.
 
-It is the document's proof, and a start for a client in another language: hello, define, check, take, refund, ping, reset,
-and the placement of keys. It waits for each answer and keeps no pool: the Rust client crate is the one for production.
+It is the document's proof, and a start for a client in another language: every request, and the placement of keys. It waits for each answer and keeps no pool: the Rust client crate is the one for production.
 
     $ python3 native_client.py 127.0.0.1:4170 acct_7
 """
@@ -26,7 +25,9 @@ MASK = 2**64 - 1
 WAIT_NEVER_US = MASK
 
 HELLO, DEFINE, PING, CHECK, TAKE, REFUND, RESET = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13
+CHECK_ALL, RESERVE, SETTLE, ACQUIRE, RELEASE = 0x14, 0x15, 0x16, 0x17, 0x18
 WELCOME, DEFINED, PONG, TOPOLOGY, DECISION, GRANT, RESET_DONE = 0x81, 0x82, 0x83, 0x84, 0x90, 0x91, 0x93
+CHECKED_ALL, SETTLED, SLOTS, RELEASED = 0x94, 0x96, 0x97, 0x98
 WRONG_OWNER, MOVING, OVERLOADED, FULL, UNAVAILABLE, INVALID, GOODBYE = 0xE0, 0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xEF
 
 ALGORITHMS = {
@@ -37,6 +38,7 @@ ALGORITHMS = {
     "sliding_counter": 5,
     "concurrency": 6,
 }
+NAMED = {"reservation": 0x80, "holder": 0x81}
 DRAINING = 4  # the one goodbye behind which answers may follow
 CALENDAR_UNITS = {"day": 1, "week": 2, "month": 3}
 
@@ -105,6 +107,12 @@ def identity(identity_key: bytes, algorithm: int, block: bytes) -> int:
     return siphash13(struct.pack("<QQ", *halves), block)
 
 
+def named_identity(identity_key: bytes, what: str, name: bytes, block: bytes) -> int:
+    """How a node knows a key's reservation of this id, or its holder of this name."""
+    halves = [siphash13(identity_key, bytes([NAMED[what], half])) for half in (0, 1)]
+    return siphash13(struct.pack("<QQ", *halves), struct.pack("<H", len(name)) + name + block)
+
+
 def shard_of(placement: int, shards: int) -> int:
     """The shard inside the owner."""
     return ((placement & 0xFFFFFFFF) * shards) >> 32
@@ -158,9 +166,12 @@ def frame(kind: int, flags: int, handle: int, request_id: int, body: bytes = b""
     return HEADER.pack(HEADER_BYTES + len(body), kind, flags, handle, request_id) + body
 
 
+def sized(value: bytes) -> bytes:
+    return struct.pack("<H", len(value)) + value
+
+
 def text(value: str) -> bytes:
-    encoded = value.encode()
-    return struct.pack("<H", len(encoded)) + encoded
+    return sized(value.encode())
 
 
 def hello(shard: int, deadline_max_us: int, instance: int, name: str, token: str, version: int = VERSION) -> bytes:
@@ -205,6 +216,41 @@ def refund(request_id: int, handle: int, key: bytes, cost: int, charged_at_us: i
 
 def reset(request_id: int, key: bytes) -> bytes:
     return frame(RESET, 0, 0, request_id, key)
+
+
+def part(handle: int, key: bytes, cost: int = 1, keep: int = 0, force: bool = False) -> bytes:
+    """One check of a check_all."""
+    return struct.pack("<HBQQ", handle, force, cost, keep) + sized(key)
+
+
+def check_all(request_id: int, parts: list[bytes]) -> bytes:
+    return frame(CHECK_ALL, 0, 0, request_id, bytes([len(parts)]) + b"".join(parts))
+
+
+def reserve(
+    request_id: int,
+    handle: int,
+    key: bytes,
+    reservation: bytes,
+    ttl_us: int,
+    cost: int = 1,
+    keep: int = 0,
+    force: bool = False,
+) -> bytes:
+    body = struct.pack("<QQQ", cost, keep, ttl_us) + sized(reservation) + key
+    return frame(RESERVE, int(force), handle, request_id, body)
+
+
+def settle(request_id: int, key: bytes, reservation: bytes, actual: int) -> bytes:
+    return frame(SETTLE, 0, 0, request_id, struct.pack("<Q", actual) + sized(reservation) + key)
+
+
+def acquire(request_id: int, key: bytes, holder: bytes, limit: int, ttl_us: int, cost: int = 1) -> bytes:
+    return frame(ACQUIRE, 0, 0, request_id, struct.pack("<QQQ", limit, ttl_us, cost) + sized(holder) + key)
+
+
+def release(request_id: int, key: bytes, holder: bytes) -> bytes:
+    return frame(RELEASE, 0, 0, request_id, sized(holder) + key)
 
 
 # --- Replies ----------------------------------------------------------------------------------------------------------
@@ -268,6 +314,26 @@ def _decision(flags: int, body: _Body) -> dict:
     return fields
 
 
+def _checked_all(flags: int, body: _Body) -> dict:
+    fields = {"allowed": bool(flags & 1)} | body.numbers("QQB", "retry_after_us", "at_us", "parts")
+    fields["checks"] = [_checked(body) for _ in range(fields.pop("parts"))]
+    return fields
+
+
+def _checked(body: _Body) -> dict:
+    flags = body.numbers("B", "flags")["flags"]
+    fields = {"allowed": bool(flags & 1)}
+    fields |= body.numbers("QQQ", "remaining", "retry_after_us", "reset_after_us")
+    fields |= body.numbers("Q", "charged") if flags & 2 else {}
+    fields |= body.numbers("Q", "delay_us") if flags & 4 else {}
+    return fields
+
+
+def _settled(flags: int, body: _Body) -> dict:
+    settled = bool(flags & 1)
+    return {"settled": settled} | (body.numbers("QQ", "remaining", "reset_after_us") if settled else {})
+
+
 _READERS = {
     WELCOME: lambda _, body: body.numbers("HHHBQ", "version", "shard", "shards", "role", "node"),
     DEFINED: lambda _, body: {},
@@ -276,6 +342,10 @@ _READERS = {
     DECISION: _decision,
     GRANT: lambda _, body: body.numbers("QQQQ", "granted", "remaining", "reset_after_us", "at_us"),
     RESET_DONE: lambda flags, _: {"found": bool(flags & 1)},
+    CHECKED_ALL: _checked_all,
+    SETTLED: _settled,
+    SLOTS: lambda flags, body: {"allowed": bool(flags & 1)} | body.numbers("QQQ", "in_use", "retry_after_us", "at_us"),
+    RELEASED: lambda flags, body: {"released": bool(flags & 1)} | body.numbers("Q", "in_use"),
     WRONG_OWNER: lambda _, body: body.numbers("QQ", "epoch", "node") | body.text("address"),
     MOVING: lambda _, body: body.numbers("Q", "retry_us"),
     OVERLOADED: lambda _, body: {},
@@ -348,6 +418,21 @@ class Client:
 
     def reset(self, key: bytes) -> Reply:
         return self.ask(lambda request_id: reset(request_id, key))
+
+    def check_all(self, parts: list[bytes]) -> Reply:
+        return self.ask(lambda request_id: check_all(request_id, parts))
+
+    def reserve(self, handle: int, key: bytes, reservation: bytes, ttl_us: int, **numbers) -> Reply:
+        return self.ask(lambda request_id: reserve(request_id, handle, key, reservation, ttl_us, **numbers))
+
+    def settle(self, key: bytes, reservation: bytes, actual: int) -> Reply:
+        return self.ask(lambda request_id: settle(request_id, key, reservation, actual))
+
+    def acquire(self, key: bytes, holder: bytes, limit: int, ttl_us: int, cost: int = 1) -> Reply:
+        return self.ask(lambda request_id: acquire(request_id, key, holder, limit, ttl_us, cost))
+
+    def release(self, key: bytes, holder: bytes) -> Reply:
+        return self.ask(lambda request_id: release(request_id, key, holder))
 
     def ping(self) -> Reply:
         return self.ask(ping)

@@ -1,22 +1,31 @@
 //! From a reply of the wire to the outcome of a call, by hand.
 
-use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::reply::{Decision, Grant, Released, Settled, Slots};
 use tallyring_protocol::{Malformed, Reply};
 
 use crate::error::StoreError;
+use crate::joint::StoreJoint;
 
 /// What the store said to a call, or why it said nothing.
 pub(crate) type Outcome = Result<Answer, StoreError>;
 
 /// What the store said to a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// To a check or a refund.
+    /// To a check, a refund or a reserve.
     Decision(Decision),
     /// To a take.
     Grant(Grant),
     /// To a reset: whether there was anything to forget.
     Reset { found: bool },
+    /// To a check_all. Boxed: a slot holds an answer, and most are small.
+    CheckedAll(Box<StoreJoint>),
+    /// To a settle.
+    Settled(Option<Settled>),
+    /// To an acquire.
+    Slots(Slots),
+    /// To a release.
+    Released(Released),
     /// To a ping.
     Pong,
 }
@@ -29,8 +38,18 @@ pub(crate) fn outcome(reply: Result<Reply<'_>, Malformed>) -> Outcome {
         Ok(Reply::Grant(grant)) => Ok(Answer::Grant(grant)),
         Ok(Reply::ResetDone { found }) => Ok(Answer::Reset { found }),
         Ok(Reply::Pong) => Ok(Answer::Pong),
-        Ok(refusal) => Err(error(refusal)),
+        Ok(rare) => rare_outcome(rare),
         Err(_) => Err(StoreError::Unexpected),
+    }
+}
+
+fn rare_outcome(reply: Reply<'_>) -> Outcome {
+    match reply {
+        Reply::CheckedAll(checked) => Ok(Answer::CheckedAll(Box::new(checked.into()))),
+        Reply::Settled(settled) => Ok(Answer::Settled(settled)),
+        Reply::Slots(slots) => Ok(Answer::Slots(slots)),
+        Reply::Released(released) => Ok(Answer::Released(released)),
+        refusal => Err(error(refusal)),
     }
 }
 
@@ -44,7 +63,7 @@ fn error(reply: Reply<'_>) -> StoreError {
         Reply::Full => StoreError::Full,
         Reply::Unavailable => StoreError::Unavailable,
         Reply::Invalid { field, reason } => {
-            StoreError::Invalid { field: field.to_owned(), reason: reason.into_owned() }
+            StoreError::Invalid { field: field.into_owned(), reason: reason.into_owned() }
         }
         _ => StoreError::Unexpected,
     }
@@ -67,7 +86,7 @@ mod tests {
             StoreError::WrongOwner { epoch: 1, node: NodeId(2), address: "b:1".into() },
         );
         check(
-            Reply::Invalid { field: "limit", reason: "0".into() },
+            Reply::Invalid { field: "limit".into(), reason: "0".into() },
             StoreError::Invalid { field: "limit".into(), reason: "0".into() },
         );
         check(Reply::Defined, StoreError::Unexpected);

@@ -24,7 +24,7 @@ pub(crate) struct Timing {
 pub(crate) struct Call<'a> {
     connection: &'a Connection,
     request: Request<'a>,
-    limit: Option<&'a LimitHandle>,
+    limits: &'a [&'a LimitHandle],
     timing: Timing,
     state: State,
 }
@@ -37,18 +37,18 @@ enum State {
 }
 
 impl<'a> Call<'a> {
-    /// A call of `request` on `connection`; `limit` is the one whose handle the request carries.
+    /// A call of `request` on `connection`; `limits` are those whose handles the request carries.
     pub(crate) fn new(
         connection: &'a Connection,
         request: Request<'a>,
-        limit: Option<&'a LimitHandle>,
+        limits: &'a [&'a LimitHandle],
         timing: Timing,
     ) -> Call<'a> {
-        Call { connection, request, limit, timing, state: State::Unsent }
+        Call { connection, request, limits, timing, state: State::Unsent }
     }
 
     fn start(&mut self, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let started = self.connection.pipe.lock().start(&self.request, self.limit, self.timing, cx.waker());
+        let started = self.connection.pipe.lock().start(&self.request, self.limits, self.timing, cx.waker());
         match started {
             Err(error) => self.end(Err(error)),
             Ok(started) => {

@@ -64,7 +64,7 @@ impl Pipe {
         self.state
     }
 
-    /// Takes a slot and encodes `request`, behind the definition of its limit if this connection has not seen it.
+    /// Takes a slot and encodes `request`, behind the definitions of its limits that this connection has not seen.
     ///
     /// # Errors
     /// Those that say that nothing was sent.
@@ -72,7 +72,7 @@ impl Pipe {
     pub(crate) fn start(
         &mut self,
         request: &Request<'_>,
-        limit: Option<&LimitHandle>,
+        limits: &[&LimitHandle],
         timing: Timing,
         waker: &Waker,
     ) -> Result<Started, StoreError> {
@@ -85,9 +85,7 @@ impl Pipe {
         if !self.breaker.admits(timing.now) {
             return Err(StoreError::BreakerOpen);
         }
-        if let Some(limit) = limit {
-            self.define(limit);
-        }
+        limits.iter().for_each(|limit| self.define(limit));
         let id = self.slots.start(timing.deadline, waker.clone());
         request.encode(id.to_wire(), &mut self.outbound);
         Ok(Started { id, driver: self.driver.take() })

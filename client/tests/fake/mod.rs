@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tallyring_client::{Store, StoreConfig};
-use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Settled, Slots};
 use tallyring_protocol::{
-    GoodbyeCode, Hello, Key, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology, Welcome, frame,
+    Charge, GoodbyeCode, Hello, Key, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology, Welcome, frame,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -69,6 +69,10 @@ struct State {
     topology: Topology,
     heard: Vec<Heard>,
     used: BTreeMap<Vec<u8>, u64>,
+    /// By key and id: what was charged.
+    reserved: BTreeMap<(Vec<u8>, Vec<u8>), u64>,
+    /// By key and holder: what is held.
+    held: BTreeMap<(Vec<u8>, Vec<u8>), u64>,
     connections: usize,
     open: usize,
 }
@@ -98,6 +102,8 @@ impl FakeStore {
             topology,
             heard: Vec::new(),
             used: BTreeMap::new(),
+            reserved: BTreeMap::new(),
+            held: BTreeMap::new(),
             connections: 0,
             open: 0,
         }));
@@ -150,6 +156,16 @@ impl FakeStore {
     /// How often it was asked `kind`.
     pub fn times(&self, kind: &str) -> usize {
         self.state.lock().heard.iter().filter(|heard| heard.kind == kind).count()
+    }
+
+    /// What is charged to a key.
+    pub fn used(&self, key: &Key) -> u64 {
+        self.state.lock().used.get(key.as_ref().block()).copied().unwrap_or(0)
+    }
+
+    /// What is held by all holders.
+    pub fn held(&self) -> u64 {
+        self.state.lock().held.values().sum()
     }
 
     /// Connections that it has welcomed.
@@ -234,7 +250,7 @@ impl Saying {
             Saying::Overloaded => Reply::Overloaded,
             Saying::Full => Reply::Full,
             Saying::Unavailable => Reply::Unavailable,
-            Saying::Invalid => Reply::Invalid { field: "limit", reason: Cow::Borrowed("none of ours") },
+            Saying::Invalid => Reply::Invalid { field: Cow::Borrowed("limit"), reason: Cow::Borrowed("none of ours") },
             Saying::Moving { retry_us } => Reply::Moving { retry_us: *retry_us },
             Saying::WrongOwner { node, address } => Reply::WrongOwner { epoch: 1, node: NodeId(*node), address },
         }
@@ -265,24 +281,76 @@ impl State {
             Request::Take(charge) => ("take", Some(charge.key)),
             Request::Refund(refund) => ("refund", Some(refund.key)),
             Request::Reset(key) => ("reset", Some(*key)),
+            Request::CheckAll(parts) => ("check_all", parts.iter().next().map(|part| part.key)),
+            Request::Reserve(reserve) => ("reserve", Some(reserve.charge.key)),
+            Request::Settle(settle) => ("settle", Some(settle.key)),
+            Request::Acquire(acquire) => ("acquire", Some(acquire.key)),
+            Request::Release(release) => ("release", Some(release.key)),
         };
         self.heard.push(Heard { connection, shard, kind, key: key.map(|key| key.to_key()) });
     }
 
+    /// Charges what fits.
+    fn charge(&mut self, charge: &Charge<'_>, limit: u64) -> Decision {
+        let used = self.used.entry(charge.key.block().to_vec()).or_default();
+        let allowed = *used + charge.cost + charge.keep <= limit;
+        *used += if allowed { charge.cost } else { 0 };
+        decided(allowed, limit - *used)
+    }
+
+    fn check_all(&mut self, parts: &[Charge<'_>], limits: &BTreeMap<u16, u64>) -> Reply<'static> {
+        let before = self.used.clone();
+        let decisions: Vec<Decision> = parts.iter().map(|part| self.charge(part, limits[&part.handle])).collect();
+        let allowed = decisions.iter().all(|decision| decision.allowed);
+        if !allowed {
+            self.used = before;
+        }
+        let retry_after_us = if allowed { 0 } else { 1_500_000 };
+        let (at_us, checks) = (AT_US, Decisions::new(decisions));
+        Reply::CheckedAll(CheckedAll { allowed, retry_after_us, at_us, checks })
+    }
+
+    /// Reserve, settle, acquire and release, without times to live.
+    fn decide_holding(&mut self, request: &Request<'_>, limits: &BTreeMap<u16, u64>) -> Reply<'static> {
+        let of = |key: tallyring_protocol::KeyRef<'_>, name: &[u8]| (key.block().to_vec(), name.to_vec());
+        match *request {
+            Request::Reserve(reserve) => {
+                let name = of(reserve.charge.key, reserve.id);
+                if self.reserved.contains_key(&name) {
+                    return Reply::Decision(decided(true, 0));
+                }
+                let decision = self.charge(&reserve.charge, limits[&reserve.charge.handle]);
+                if decision.allowed {
+                    self.reserved.insert(name, reserve.charge.cost);
+                }
+                Reply::Decision(decision)
+            }
+            Request::Settle(settle) => {
+                Reply::Settled(self.reserved.remove(&of(settle.key, settle.id)).map(|charged| {
+                    let used = self.used.entry(settle.key.block().to_vec()).or_default();
+                    *used = *used + settle.actual - charged;
+                    Settled { remaining: 0, reset_after_us: 0 }
+                }))
+            }
+            Request::Acquire(acquire) => {
+                let others = self.held.iter().filter(|(name, _)| **name != of(acquire.key, acquire.holder));
+                let in_use = others.map(|(_, cost)| cost).sum::<u64>();
+                let allowed = in_use + acquire.cost <= acquire.limit;
+                if allowed {
+                    self.held.insert(of(acquire.key, acquire.holder), acquire.cost);
+                }
+                let in_use = self.held.values().sum();
+                Reply::Slots(Slots { allowed, in_use, retry_after_us: if allowed { 0 } else { 9 }, at_us: AT_US })
+            }
+            Request::Release(release) => {
+                let released = self.held.remove(&of(release.key, release.holder)).is_some();
+                Reply::Released(Released { released, in_use: self.held.values().sum() })
+            }
+            _ => unreachable!("decide has arms for the others"),
+        }
+    }
+
     fn decide(&mut self, request: &Request<'_>, limits: &mut BTreeMap<u16, u64>) -> Reply<'static> {
-        let decision = |allowed, remaining| {
-            let retry_after_us = if allowed { 0 } else { 1_500_000 };
-            let (reset_after_us, at_us) = (2_000_000, 1_600_000_000_000_000);
-            Reply::Decision(Decision {
-                allowed,
-                remaining,
-                retry_after_us,
-                reset_after_us,
-                at_us,
-                charged: None,
-                delay_us: None,
-            })
-        };
         match *request {
             Request::Define(define) => {
                 limits.insert(define.handle, if define.burst > 0 { define.burst } else { define.limit });
@@ -291,12 +359,9 @@ impl State {
             Request::Ping => Reply::Pong,
             Request::Check(charge) => {
                 let Some(limit) = limits.get(&charge.handle) else {
-                    return Reply::Invalid { field: "handle", reason: Cow::Borrowed("not defined") };
+                    return Reply::Invalid { field: Cow::Borrowed("handle"), reason: Cow::Borrowed("not defined") };
                 };
-                let used = self.used.entry(charge.key.block().to_vec()).or_default();
-                let allowed = *used + charge.cost + charge.keep <= *limit;
-                *used += if allowed { charge.cost } else { 0 };
-                decision(allowed, limit - *used)
+                Reply::Decision(self.charge(&charge, *limit))
             }
             Request::Take(charge) => {
                 let used = self.used.entry(charge.key.block().to_vec()).or_default();
@@ -307,9 +372,22 @@ impl State {
             Request::Refund(refund) => {
                 let used = self.used.entry(refund.key.block().to_vec()).or_default();
                 *used -= refund.cost.min(*used);
-                decision(true, limits[&refund.handle] - *used)
+                Reply::Decision(decided(true, limits[&refund.handle] - *used))
             }
             Request::Reset(key) => Reply::ResetDone { found: self.used.remove(key.block()).is_some() },
+            Request::CheckAll(parts) => self.check_all(&parts.iter().collect::<Vec<_>>(), limits),
+            Request::Reserve(_) | Request::Settle(_) | Request::Acquire(_) | Request::Release(_) => {
+                self.decide_holding(request, limits)
+            }
         }
     }
+}
+
+/// The instant of everything.
+const AT_US: u64 = 1_600_000_000_000_000;
+
+fn decided(allowed: bool, remaining: u64) -> Decision {
+    let retry_after_us = if allowed { 0 } else { 1_500_000 };
+    let (reset_after_us, at_us) = (2_000_000, AT_US);
+    Decision { allowed, remaining, retry_after_us, reset_after_us, at_us, charged: None, delay_us: None }
 }

@@ -21,6 +21,8 @@ fn values() -> BTreeMap<&'static str, u64> {
         CLIENT_NAME_BYTES_MAX,
         TOKEN_BYTES_MAX,
         RULE_ID_BYTES_MAX,
+        NAME_BYTES_MAX,
+        PARTS_MAX,
         HANDLES_MAX,
         REASON_BYTES_MAX,
         NODES_MAX,

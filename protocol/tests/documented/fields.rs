@@ -3,7 +3,9 @@
 //! A field is where its table says if a body that ends there makes the decoder ask for just that field. A flag means
 //! something if, and only if, a table has it.
 
+use std::borrow::Cow;
 use tallyring_protocol::bounds::REPLY_BYTES_MAX;
+
 use tallyring_protocol::{Frame, Hello, Kind, Malformed, Reply, Request, Topology, frame};
 
 use crate::markdown::{Table, table};
@@ -52,59 +54,91 @@ fn size(kind: &str, rest: &[u8]) -> usize {
         "u64" => 8,
         "u128" => 16,
         "key" | "JSON" => rest.len(),
-        text if text.starts_with("text ≤ ") => 2 + usize::from(u16::from_le_bytes([rest[0], rest[1]])),
+        sized if SIZED.iter().any(|prefix| sized.starts_with(prefix)) => {
+            2 + usize::from(u16::from_le_bytes([rest[0], rest[1]]))
+        }
         other => panic!("no type of the protocol: {other}"),
     }
 }
 
-/// Walks the fields of a kind's table over a frame: (name, type, where it begins in the body).
-fn walk(table: &Table, body: &[u8]) -> Vec<(&'static str, &'static str, usize)> {
-    let mut at = 0;
+/// Types that have a length of two bytes in front.
+const SIZED: [&str; 3] = ["text ≤ ", "name ≤ ", "sized key"];
+
+/// A documented field: its name as errors give it, its type, where it begins in the body.
+#[derive(Clone)]
+struct Field {
+    name: Cow<'static, str>,
+    kind: &'static str,
+    at: usize,
+}
+
+/// Walks the fields of a kind's tables over the body of a frame.
+fn walk(kind: Kind, body: &[u8]) -> Vec<Field> {
     let mut fields = Vec::new();
-    for ((offset, field), kind) in table.pairs("offset", "field").into_iter().zip(table.column("type")) {
-        assert!(offset == "…" || offset.parse() == Ok(at), "{field}: documented at {offset}, is at {at}");
-        fields.push((field, kind, at));
-        at += size(kind, &body[at..]);
+    let Some(table) = section(kind, "offset") else { return fields };
+    let mut at = 0;
+    for ((offset, name), of) in table.pairs("offset", "field").into_iter().zip(table.column("type")) {
+        assert!(offset == "…" || offset.parse() == Ok(at), "{name}: documented at {offset}, is at {at}");
+        if of == "parts" {
+            let parts = section(kind, "in a part").expect("a table of what a part is");
+            at = walk_parts(&parts, body, at, &mut fields);
+        } else {
+            fields.push(Field { name: name.into(), kind: of, at });
+            at += size(of, &body[at..]);
+        }
     }
-    assert_eq!(at, body.len(), "the table ends before the frame");
     fields
 }
 
-/// Every documented field of every kind: the frame that has it, its name, its type, where it begins in the body.
-fn documented_fields() -> Vec<(Vec<u8>, &'static str, &'static str, usize)> {
+/// Walks as many parts as the byte before the first one says; where the last one ends.
+fn walk_parts(table: &Table, body: &[u8], mut at: usize, fields: &mut Vec<Field>) -> usize {
+    for part in 0..body[at - 1] {
+        let begins = at;
+        for ((offset, name), kind) in table.pairs("in a part", "field").into_iter().zip(table.column("type")) {
+            assert!(offset == "…" || offset.parse() == Ok(at - begins), "{name}: documented at {offset} of its part");
+            fields.push(Field { name: format!("checks[{part}].{name}").into(), kind, at });
+            at += size(kind, &body[at..]);
+        }
+    }
+    at
+}
+
+/// Every documented field of every kind, and the frame that has it.
+fn documented_fields() -> Vec<(Vec<u8>, Field)> {
     let mut fields = Vec::new();
     for (kind, bytes) in longest_frames() {
         let body = &bytes[12..];
-        match section(kind, "offset") {
-            Some(table) => fields.extend(walk(&table, body).into_iter().map(|(f, t, at)| (bytes.clone(), f, t, at))),
-            None => assert!(body.is_empty(), "{kind:?} has no table of fields"),
-        }
+        let walked = walk(kind, body);
+        let end = walked.last().map_or(0, |last| last.at + size(last.kind, &body[last.at..]));
+        assert_eq!(end, body.len(), "the table of {kind:?} ends elsewhere than the frame");
+        fields.extend(walked.into_iter().map(|field| (bytes.clone(), field)));
     }
     fields
 }
 
 #[test]
 fn every_field_is_where_its_table_says() {
-    for (bytes, field, _, at) in documented_fields() {
+    for (bytes, Field { name, at, .. }) in documented_fields() {
         let frame = whole(&bytes);
         let cut = Frame { body: &frame.body[..at], ..frame };
-        assert_eq!(read(&cut).unwrap_err().field, field, "kind {:#x}, body offset {at}", frame.kind);
+        assert_eq!(read(&cut).unwrap_err().path(), name, "kind {:#x}, body offset {at}", frame.kind);
     }
 }
 
 #[test]
 fn every_text_may_be_as_long_as_its_table_says_and_no_longer() {
-    for (bytes, field, kind, at) in documented_fields() {
-        let Some(max) = kind.strip_prefix("text ≤ ") else { continue };
+    for (bytes, Field { name, kind, at }) in documented_fields() {
+        let Some(max) = kind.strip_prefix("text ≤ ").or(kind.strip_prefix("name ≤ ")) else { continue };
         let max: u16 = max.parse().expect("a number");
         let frame = whole(&bytes);
-        let longer = |len: u16| {
+        let refused = |len: u16| {
             let text = [&len.to_le_bytes()[..], &b"x".repeat(len.into())].concat();
             let body = [&frame.body[..at], &text].concat();
-            read(&Frame { body: &body, ..frame }).err().filter(|malformed| malformed.field == field)
+            read(&Frame { body: &body, ..frame }).is_err_and(|malformed| malformed.path() == name)
         };
-        assert_eq!(longer(max), None, "{field}");
-        assert!(longer(max + 1).is_some(), "{field}");
+        assert!(!refused(max), "{name}");
+        assert!(refused(max + 1), "{name}");
+        assert_eq!(refused(0), kind.starts_with("name"), "{name}: a text may be empty, a name may not");
     }
 }
 

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use tallyring_protocol::bounds::{HANDLES_MAX, WAIT_NEVER_US, WAIT_US_MAX};
-use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Settled, Slots};
 use tallyring_protocol::{
-    AlgorithmCode, Charge, Define, Frame, GoodbyeCode, Hello, KeyRef, Kind, Malformed, NodeId, PeriodCode, Refund,
-    Reply, Request, Role, Welcome,
+    Acquire, AlgorithmCode, Charge, Define, Frame, GoodbyeCode, Hello, KeyRef, Kind, Malformed, NodeId, Parts,
+    PeriodCode, Refund, Release, Reply, Request, Reserve, Role, Settle, Welcome,
 };
 
 /// What one frame says, and the id that it carries.
@@ -63,7 +63,9 @@ fn decision(allowed: bool, remaining: u64, retry_after_us: u64, reset_after_us: 
 
 /// Every message, by the name of its golden frame.
 pub(crate) fn messages() -> Vec<(&'static str, Message<'static>)> {
-    [hellos(), defines(), requests(), answers(), decisions(), outcomes(), goodbyes()].into_iter().flatten().collect()
+    let requests = [hellos(), defines(), requests(), joint_requests(), holding_requests()];
+    let replies = [answers(), decisions(), joint_answers(), holding_answers(), outcomes(), goodbyes()];
+    requests.into_iter().chain(replies).flatten().collect()
 }
 
 type Named = Vec<(&'static str, Message<'static>)>;
@@ -124,6 +126,70 @@ fn requests() -> Named {
     .into()
 }
 
+/// Parts that live as long as the messages that name them.
+fn parts(parts: &[Charge<'static>]) -> Request<'static> {
+    let block = Parts::encode(parts.iter().copied()).leak();
+    Request::CheckAll(Parts::from_block(block).expect("parts that were written"))
+}
+
+fn joint_requests() -> Named {
+    let forced = Charge { force: true, ..charge(4, 1, 0) };
+    [("check_all", 88, parts(&[charge(3, 5, 2), forced])), ("check_all_one", 89, parts(&[charge(0, 0, 0)]))]
+        .map(|(name, id, request)| (name, Message::Request(id, request)))
+        .into()
+}
+
+fn holding_requests() -> Named {
+    let minute_us = 60_000_000;
+    let forced = Charge { force: true, ..charge(3, 1, 0) };
+    let estimate = Reserve { charge: charge(3, 800, 100), ttl_us: minute_us, id: b"req-1" };
+    let (holder, key) = (&b"worker-9"[..], key());
+    [
+        ("reserve", 90, Request::Reserve(estimate)),
+        ("reserve_forced", 91, Request::Reserve(Reserve { charge: forced, ttl_us: 1_440 * minute_us, id: &[0xFF] })),
+        ("settle", 92, Request::Settle(Settle { actual: 650, id: b"req-1", key })),
+        ("acquire", 93, Request::Acquire(Acquire { limit: 10, ttl_us: minute_us / 2, cost: 1, holder, key })),
+        ("release", 94, Request::Release(Release { holder, key })),
+    ]
+    .map(|(name, id, request)| (name, Message::Request(id, request)))
+    .into()
+}
+
+fn joint_answers() -> Named {
+    let checked = |allowed, retry_after_us, decisions: &[Decision]| {
+        let checks = Decisions::new(decisions.iter().copied());
+        Reply::CheckedAll(CheckedAll { allowed, retry_after_us, at_us: AT_US, checks })
+    };
+    let every_field = |remaining, reset_after_us, charged, delay_us| Decision {
+        charged: Some(charged),
+        delay_us: Some(delay_us),
+        ..decision(true, remaining, 0, reset_after_us)
+    };
+    let refused = [decision(true, 94, 0, 3_600_000), decision(false, 0, 2_000_000, 60_000_000)];
+    let allowed = [every_field(0, 1_000_000, 2, 960_000), every_field(47, 60_000, 1, 0)];
+    [
+        ("checked_all", 88, checked(false, 2_000_000, &refused)),
+        ("checked_all_allowed", 89, checked(true, 0, &allowed)),
+        ("checked_all_never", 90, checked(false, WAIT_NEVER_US, &[decision(false, 100, WAIT_NEVER_US, 0)])),
+    ]
+    .map(|(name, id, reply)| (name, Message::Reply(id, reply)))
+    .into()
+}
+
+fn holding_answers() -> Named {
+    let slots = |allowed, in_use, retry_after_us| Slots { allowed, in_use, retry_after_us, at_us: AT_US };
+    [
+        ("settled", 92, Reply::Settled(Some(Settled { remaining: 350, reset_after_us: 45_000_000 }))),
+        ("settled_not", 92, Reply::Settled(None)),
+        ("slots", 93, Reply::Slots(slots(true, 3, 0))),
+        ("slots_denied", 93, Reply::Slots(slots(false, 10, 12_000_000))),
+        ("released", 94, Reply::Released(Released { released: true, in_use: 2 })),
+        ("released_not", 94, Reply::Released(Released { released: false, in_use: 2 })),
+    ]
+    .map(|(name, id, reply)| (name, Message::Reply(id, reply)))
+    .into()
+}
+
 fn answers() -> Named {
     let client = Welcome { version: 1, node: NodeId(1), shard: 2, shards: 4, role: Role::Client };
     let admin = Welcome { version: 1, node: NodeId((1 << 53) - 1), shard: 1_023, shards: 1_024, role: Role::Admin };
@@ -173,7 +239,7 @@ fn outcomes() -> Named {
         ("overloaded", 77, Reply::Overloaded),
         ("full", 77, Reply::Full),
         ("unavailable", 77, Reply::Unavailable),
-        ("invalid", 1, Reply::Invalid { field: "limit", reason: "0 is not in 1 ..= 10^12".into() }),
+        ("invalid", 1, Reply::Invalid { field: "limit".into(), reason: "0 is not in 1 ..= 10^12".into() }),
     ]
     .map(|(name, id, reply)| (name, Message::Reply(id, reply)))
     .into()

@@ -27,6 +27,11 @@ fn parts_of_request<'a>(request: &Request<'a>) -> Vec<&'a [u8]> {
         Request::Refund(refund) => vec![refund.key.tag(), refund.key.rest()],
         Request::Reset(key) => vec![key.block()],
         Request::Define(define) => vec![define.rule.as_bytes()],
+        Request::CheckAll(parts) => parts.iter().map(|part| part.key.block()).collect(),
+        Request::Reserve(reserve) => vec![reserve.id, reserve.charge.key.block()],
+        Request::Settle(settle) => vec![settle.id, settle.key.block()],
+        Request::Acquire(acquire) => vec![acquire.holder, acquire.key.block()],
+        Request::Release(release) => vec![release.holder, release.key.block()],
     }
 }
 
@@ -37,6 +42,7 @@ fn parts_of_reply<'a>(reply: &'a Reply<'_>) -> Vec<&'a [u8]> {
         Reply::WrongOwner { address, .. } => vec![address.as_bytes()],
         Reply::Invalid { field, reason } => vec![field.as_bytes(), reason.as_bytes()],
         Reply::Goodbye { reason, .. } => vec![reason.as_bytes()],
+        Reply::CheckedAll(checked) => vec![checked.checks.block()],
         _ => vec![],
     }
 }
@@ -44,7 +50,8 @@ fn parts_of_reply<'a>(reply: &'a Reply<'_>) -> Vec<&'a [u8]> {
 fn is_owned(reply: &Reply<'_>) -> bool {
     match reply {
         Reply::Topology(json) => matches!(json, Cow::Owned(_)),
-        Reply::Invalid { reason, .. } | Reply::Goodbye { reason, .. } => matches!(reason, Cow::Owned(_)),
+        Reply::Invalid { field, reason } => [field, reason].iter().any(|text| matches!(text, Cow::Owned(_))),
+        Reply::Goodbye { reason, .. } => matches!(reason, Cow::Owned(_)),
         _ => false,
     }
 }

@@ -2,11 +2,13 @@
 
 use proptest::prelude::*;
 use tallyring_protocol::bounds::{
-    CLIENT_NAME_BYTES_MAX, HANDLES_MAX, KEY_BYTES_MAX, REASON_BYTES_MAX, RULE_ID_BYTES_MAX, TOKEN_BYTES_MAX,
+    CLIENT_NAME_BYTES_MAX, HANDLES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, PARTS_MAX, REASON_BYTES_MAX, RULE_ID_BYTES_MAX,
+    TOKEN_BYTES_MAX,
 };
-use tallyring_protocol::reply::{Decision, Grant};
+use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Settled, Slots};
 use tallyring_protocol::{
-    AlgorithmCode, Charge, Define, GoodbyeCode, Hello, Key, NodeId, PeriodCode, Refund, Reply, Request, Role, Welcome,
+    Acquire, AlgorithmCode, Charge, Define, GoodbyeCode, Hello, Key, NodeId, Parts, PeriodCode, Refund, Release, Reply,
+    Request, Reserve, Role, Settle, Welcome,
 };
 
 /// A text of at most `bytes_max` bytes: often short, sometimes as long as allowed, not always ASCII.
@@ -41,6 +43,28 @@ pub(crate) struct RequestParts {
     algorithm: AlgorithmCode,
     period: PeriodCode,
     rule: String,
+    name: Vec<u8>,
+    /// The block of a check_all's parts.
+    parts: Vec<u8>,
+}
+
+/// A reservation's id or a holder's name.
+fn name() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![4 => prop::collection::vec(any::<u8>(), 1..24), 1 => Just(vec![0xFD; NAME_BYTES_MAX])]
+}
+
+/// The block of some parts.
+fn parts() -> impl Strategy<Value = Vec<u8>> {
+    let part = (any::<u16>(), number(), number(), any::<bool>(), key());
+    prop::collection::vec(part, 1..=PARTS_MAX).prop_map(|parts| {
+        Parts::encode(parts.iter().map(|(handle, cost, keep, force, key)| Charge {
+            handle: *handle,
+            cost: *cost,
+            keep: *keep,
+            force: *force,
+            key: key.as_ref(),
+        }))
+    })
 }
 
 pub(crate) fn request() -> impl Strategy<Value = RequestParts> {
@@ -55,8 +79,9 @@ pub(crate) fn request() -> impl Strategy<Value = RequestParts> {
     let rule = text(RULE_ID_BYTES_MAX);
     let flags = any::<[bool; 2]>();
     let at = prop::option::of(number());
-    (0..6_usize, 0..HANDLES_MAX, numbers, flags, at, key(), algorithm, period, rule).prop_map(
-        |(kind, handle, numbers, flags, charged_at_us, key, algorithm, period, rule)| RequestParts {
+    let texts = (rule, name(), parts());
+    (0..11_usize, 0..HANDLES_MAX, numbers, flags, at, key(), algorithm, period, texts).prop_map(
+        |(kind, handle, numbers, flags, charged_at_us, key, algorithm, period, (rule, name, parts))| RequestParts {
             kind,
             handle,
             numbers,
@@ -66,6 +91,8 @@ pub(crate) fn request() -> impl Strategy<Value = RequestParts> {
             algorithm,
             period,
             rule,
+            name,
+            parts,
         },
     )
 }
@@ -73,7 +100,7 @@ pub(crate) fn request() -> impl Strategy<Value = RequestParts> {
 impl RequestParts {
     pub(crate) fn request(&self) -> Request<'_> {
         let Self { handle, charged_at_us, algorithm, period, .. } = *self;
-        let (key, rule) = (self.key.as_ref(), &*self.rule);
+        let (key, rule, name) = (self.key.as_ref(), &*self.rule, &*self.name);
         let ([cost, keep, burst, rule_version], [force, sync]) = (self.numbers, self.flags);
         let charge = Charge { handle, cost, keep, force, key };
         match self.kind {
@@ -82,6 +109,11 @@ impl RequestParts {
             2 => Request::Take(charge),
             3 => Request::Refund(Refund { handle, cost, charged_at_us, key }),
             4 => Request::Reset(key),
+            5 => Request::CheckAll(Parts::from_block(&self.parts).expect("parts that were written")),
+            6 => Request::Reserve(Reserve { charge, ttl_us: burst, id: name }),
+            7 => Request::Settle(Settle { actual: cost, id: name, key }),
+            8 => Request::Acquire(Acquire { limit: keep, ttl_us: burst, cost, holder: name, key }),
+            9 => Request::Release(Release { holder: name, key }),
             _ => Request::Define(Define {
                 handle,
                 algorithm,
@@ -119,7 +151,7 @@ pub(crate) fn reply() -> impl Strategy<Value = ReplyParts> {
     let codes: Vec<GoodbyeCode> = (0..=u8::MAX).filter_map(GoodbyeCode::from_code).collect();
     let numbers = [number(), number(), number(), number()];
     let halves = any::<[u16; 3]>();
-    (0..14_usize, numbers, optional, any::<bool>(), texts, json, halves, role, prop::sample::select(codes)).prop_map(
+    (0..18_usize, numbers, optional, any::<bool>(), texts, json, halves, role, prop::sample::select(codes)).prop_map(
         |(kind, numbers, optional, flag, texts, json, halves, role, code)| ReplyParts {
             kind,
             numbers,
@@ -140,6 +172,9 @@ impl ReplyParts {
         let [charged, delay_us] = self.optional;
         let [first, second] = self.texts.each_ref().map(|text| &**text);
         let [version, shard, shards] = self.halves;
+        let allowed = self.flag;
+        let decision =
+            Decision { allowed, remaining: a, retry_after_us: b, reset_after_us: c, at_us: d, charged, delay_us };
         match self.kind {
             0 => Reply::Defined,
             1 => Reply::Pong,
@@ -149,20 +184,20 @@ impl ReplyParts {
             5 => Reply::ResetDone { found: self.flag },
             6 => Reply::Moving { retry_us: a },
             7 => Reply::WrongOwner { epoch: a, node: NodeId(b), address: first },
-            8 => Reply::Invalid { field: first, reason: second.into() },
+            8 => Reply::Invalid { field: first.into(), reason: second.into() },
             9 => Reply::Goodbye { code: self.code, reason: first.into() },
             10 => Reply::Topology((&*self.json).into()),
             11 => Reply::Welcome(Welcome { version, node: NodeId(a), shard, shards, role: self.role }),
             12 => Reply::Grant(Grant { granted: a, remaining: b, reset_after_us: c, at_us: d }),
-            _ => Reply::Decision(Decision {
-                allowed: self.flag,
-                remaining: a,
-                retry_after_us: b,
-                reset_after_us: c,
-                at_us: d,
-                charged,
-                delay_us,
-            }),
+            13 => Reply::Slots(Slots { allowed, in_use: a, retry_after_us: b, at_us: c }),
+            14 => Reply::Released(Released { released: allowed, in_use: a }),
+            15 => Reply::Settled(charged.map(|remaining| Settled { remaining, reset_after_us: a })),
+            16 => {
+                let parts = 1 + usize::from(version) % PARTS_MAX;
+                let checks = Decisions::new((0..parts).map(|part| Decision { remaining: part as u64, ..decision }));
+                Reply::CheckedAll(CheckedAll { allowed, retry_after_us: a, at_us: b, checks })
+            }
+            _ => Reply::Decision(decision),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallyring_engine::{Algorithm, Ask, Calendar, Invalid, Limit, Period, Timestamp};
+use tallyring_engine::{Algorithm, Ask, Calendar, Identity, Invalid, Limit, Period, Timestamp};
 use tallyring_protocol::{AlgorithmCode, Define, Key, PeriodCode};
 
 use super::outlet::Outlet;
@@ -58,8 +58,6 @@ impl Definition {
 /// A command for another shard, with the way back.
 #[derive(Debug)]
 pub struct Envelope {
-    /// The key, copied out of its frame.
-    pub key: Key,
     /// What to do.
     pub errand: Errand,
     /// The request's id on its connection.
@@ -71,10 +69,71 @@ pub struct Envelope {
 /// What an [`Envelope`] asks for.
 #[derive(Debug)]
 pub enum Errand {
-    /// An operation under a limit.
-    Decide(Arc<Definition>, Op),
-    /// Forget the key under every algorithm.
-    Reset,
+    /// An operation on a key, copied out of its frame, under a limit.
+    Decide(Key, Arc<Definition>, Op),
+    /// Several checks as one.
+    CheckAll(Box<[ForeignPart]>),
+    /// A charge that can be corrected.
+    Reserve(Arc<Definition>, Box<Booking>),
+    /// Its correction.
+    Settle {
+        /// The name of the reservation.
+        reservation: Identity,
+        /// Units that were used.
+        actual: u64,
+    },
+    /// Hold slots.
+    Acquire(Box<Claim>),
+    /// Let go of them.
+    Release(Holder),
+    /// Forget a key under every algorithm.
+    Reset(Key),
+}
+
+/// One of several checks that are decided together, with its numbers.
+#[derive(Clone, Debug)]
+pub struct ForeignPart {
+    /// The numbers.
+    pub definition: Arc<Definition>,
+    /// Whose budget.
+    pub identity: Identity,
+    /// What is asked of it.
+    pub ask: Ask,
+}
+
+/// What a reserve asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Booking {
+    /// Whose budget.
+    pub counter: Identity,
+    /// The name of the reservation, under the same placement.
+    pub reservation: Identity,
+    /// What is charged.
+    pub ask: Ask,
+    /// How long it can be corrected, in microseconds.
+    pub ttl_us: u64,
+}
+
+/// Who holds slots, or wants to.
+#[derive(Clone, Copy, Debug)]
+pub struct Holder {
+    /// The key's slots.
+    pub slots: Identity,
+    /// The hash of the holder's name.
+    pub name: u64,
+}
+
+/// What an acquire asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Who asks.
+    pub holder: Holder,
+    /// Units that may be held at the same time.
+    pub limit: Limit,
+    /// Units to hold.
+    pub cost: u64,
+    /// How long they are held, in microseconds.
+    pub ttl_us: u64,
 }
 
 /// The engine's algorithm of a wire number.

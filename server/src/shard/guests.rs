@@ -32,6 +32,13 @@ impl Guests {
         Some(id)
     }
 
+    /// Sees to it that the next `count` definitions stay interned until all of them are.
+    pub(super) fn make_room(&mut self, engine: &mut Engine, count: usize) {
+        if self.0.len() + count > GUESTS_MAX {
+            self.clear(engine);
+        }
+    }
+
     fn clear(&mut self, engine: &mut Engine) {
         while let Some((_, (_, id))) = self.0.pop_first() {
             engine.release(id);

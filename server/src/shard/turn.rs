@@ -1,18 +1,19 @@
 //! A turn: everything that one read brought, decided in arrival order under one reading of the clock.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
-use tallyring_engine::{Ask, Identity, Invalid, LimitId, Timestamp};
+use tallyring_engine::{Ask, Identity, LimitId, Timestamp};
 use tallyring_protocol::bounds::{HEADER_BYTES, REQUEST_BYTES_MAX};
 use tallyring_protocol::{
-    AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Refund, Reply, Request, Role, frame, shard_of,
+    AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Placement, Refund, Reply, Request, Role,
+    frame, shard_of,
 };
 
 use super::Shard;
 use super::apply::apply;
-use super::command::{Definition, Envelope, Errand, Op};
+use super::command::{Definition, Envelope, Errand, Op, code_of};
+use super::refusal::{Answer, Refusal};
 use super::session::{FORWARDS_MAX, Session};
 
 /// Frames that one turn of a connection decides before the others have theirs.
@@ -96,15 +97,11 @@ impl Shard {
             Ok(Request::Check(charge)) => self.check(frame.id, &charge, session),
             Ok(Request::Take(charge)) => self.take(frame.id, &charge, session),
             Ok(Request::Refund(refund)) => self.refund(frame.id, &refund, session),
-            Ok(Request::Reset(key)) => {
-                self.decide_staged(now, outbox);
-                self.reset(frame.id, key, now, session)
-            }
-            Ok(Request::Define(define)) => {
-                self.decide_staged(now, outbox);
-                Ok(Some(self.define(&define, session)))
-            }
             Ok(Request::Ping) => Ok(Some(Reply::Pong)),
+            Ok(rare) => {
+                self.decide_staged(now, outbox);
+                self.accept_rare(frame.id, &rare, now, session)
+            }
             Err(malformed) => Err(malformed.into()),
         };
         match decided {
@@ -114,6 +111,23 @@ impl Shard {
         }
         if self.stage.commands.len() == BATCH_MAX {
             self.decide_staged(now, outbox);
+        }
+    }
+
+    /// Decides a request that is not staged. Out of line: a check's turn must not pay for it.
+    #[inline(never)]
+    fn accept_rare(&mut self, id: u32, request: &Request<'_>, now: Timestamp, session: &mut Session) -> Answer {
+        match request {
+            Request::CheckAll(parts) => self.check_all(id, *parts, now, session),
+            Request::Reserve(reserve) => self.reserve(id, reserve, now, session),
+            Request::Settle(settle) => self.settle(id, settle, now, session),
+            Request::Acquire(acquire) => self.acquire(id, acquire, now, session),
+            Request::Release(release) => self.release(id, release, now, session),
+            Request::Reset(key) => self.reset(id, *key, now, session),
+            Request::Define(define) => Ok(Some(self.define(define, session))),
+            Request::Ping | Request::Check(_) | Request::Take(_) | Request::Refund(_) => {
+                unreachable!("accept has its own arms for what it stages")
+            }
         }
     }
 
@@ -145,8 +159,8 @@ impl Shard {
         let limit = session.handle(handle)?;
         let placement = self.seeds.placement.place(key);
         if shard_of(placement, self.shards()) != self.index {
-            let errand = Errand::Decide(Arc::clone(&limit.definition), op);
-            return Ok(self.forward(id, key, errand, shard_of(placement, self.shards()), session));
+            let errand = Errand::Decide(key.to_key(), Arc::clone(&limit.definition), op);
+            return Ok(self.forward(id, errand, shard_of(placement, self.shards()), session));
         }
         let identity =
             Identity { placement: placement.0, identity: self.seeds.identity.identity(key, limit.algorithm) };
@@ -164,11 +178,31 @@ impl Shard {
         }
     }
 
-    /// Leaves a command in another shard's mailbox; the reply comes through the session's outlet.
-    fn forward(
+    /// The shard of that placement, unless it is this one.
+    pub(super) fn elsewhere(&self, placement: u64) -> Option<u16> {
+        let shard = shard_of(Placement(placement), self.shards());
+        (shard != self.index).then_some(shard)
+    }
+
+    /// Runs an errand if its key is this shard's; else sends it to the shard whose it is.
+    pub(super) fn run_or_forward(
         &mut self,
         id: u32,
-        key: KeyRef<'_>,
+        placement: u64,
+        errand: Errand,
+        now: Timestamp,
+        session: &mut Session,
+    ) -> Option<Reply<'static>> {
+        match self.elsewhere(placement) {
+            None => Some(self.run(errand, now)),
+            Some(shard) => self.forward(id, errand, shard, session),
+        }
+    }
+
+    /// Leaves a command in another shard's mailbox; the reply comes through the session's outlet.
+    pub(super) fn forward(
+        &mut self,
+        id: u32,
         errand: Errand,
         shard: u16,
         session: &mut Session,
@@ -176,7 +210,7 @@ impl Shard {
         if session.forwards_in_flight == FORWARDS_MAX {
             return Some(Reply::Overloaded);
         }
-        let envelope = Envelope { key: key.to_key(), errand, id, reply_to: Arc::clone(&session.outlet) };
+        let envelope = Envelope { errand, id, reply_to: Arc::clone(&session.outlet) };
         if self.mailboxes[usize::from(shard)].push(super::Message::Command(envelope)).is_err() {
             self.tally.overloaded += 1;
             return Some(Reply::Overloaded);
@@ -188,7 +222,7 @@ impl Shard {
 
     fn define(&mut self, define: &Define<'_>, session: &mut Session) -> Reply<'static> {
         if define.algorithm == AlgorithmCode::Concurrency {
-            let reason = "slots are acquired and released, for which this version of the protocol has no request";
+            let reason = "slots are acquired and released, and bring their numbers with them";
             return Reply::invalid(Malformed::new("algorithm", reason));
         }
         let definition = match Definition::from_wire(define) {
@@ -206,11 +240,8 @@ impl Shard {
         if session.role != Role::Admin {
             return Err(Malformed::new("kind", "a reset needs an admin's token").into());
         }
-        let shard = shard_of(self.seeds.placement.place(key), self.shards());
-        if shard != self.index {
-            return Ok(self.forward(id, key, Errand::Reset, shard, session));
-        }
-        Ok(Some(self.reset_here(key, now)))
+        let placement = self.seeds.placement.place(key).0;
+        Ok(self.run_or_forward(id, placement, Errand::Reset(key.to_key()), now, session))
     }
 
     fn reset_here(&mut self, key: KeyRef<'_>, now: Timestamp) -> Reply<'static> {
@@ -224,48 +255,35 @@ impl Shard {
 
     /// Decides a command that another thread sent.
     pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) {
-        let key = envelope.key.as_ref();
-        let reply = match envelope.errand {
-            Errand::Reset => self.reset_here(key, now),
-            Errand::Decide(definition, op) => match self.guests.intern(&mut self.engine, &definition) {
+        let Envelope { errand, id, reply_to } = envelope;
+        reply_to.push(super::outlet::Outgoing::Reply(id, self.run(errand, now)));
+    }
+
+    /// Does what an errand asks for, whose key is this shard's.
+    fn run(&mut self, errand: Errand, now: Timestamp) -> Reply<'static> {
+        match errand {
+            Errand::Decide(key, definition, op) => self.decide_foreign(key.as_ref(), &definition, op, now),
+            Errand::CheckAll(parts) => self.check_all_foreign(&parts, now),
+            Errand::Reserve(definition, booking) => match self.guests.intern(&mut self.engine, &definition) {
                 None => Reply::Full,
-                Some(limit) => {
-                    let identity = self.seeds.identify(key, super::command::code_of(definition.limit.algorithm()));
-                    apply(&mut self.engine, now, identity, limit, op)
-                }
+                Some(limit) => self.book(limit, &booking, now),
             },
-        };
-        envelope.reply_to.push(super::outlet::Outgoing::Reply(envelope.id, reply));
-    }
-}
-
-/// A reply at once, none yet, or what is wrong with the request.
-type Answer = Result<Option<Reply<'static>>, Refusal>;
-
-/// Why a request makes no sense, in the protocol's words or in the engine's.
-enum Refusal {
-    Malformed(Malformed),
-    Invalid(Invalid),
-}
-
-impl From<Malformed> for Refusal {
-    fn from(error: Malformed) -> Refusal {
-        Refusal::Malformed(error)
-    }
-}
-
-impl From<Invalid> for Refusal {
-    fn from(error: Invalid) -> Refusal {
-        Refusal::Invalid(error)
-    }
-}
-
-impl Refusal {
-    #[cold]
-    fn into_reply(self) -> Reply<'static> {
-        match self {
-            Refusal::Malformed(error) => Reply::invalid(error),
-            Refusal::Invalid(error) => Reply::Invalid { field: error.field, reason: Cow::Owned(error.to_string()) },
+            Errand::Settle { reservation, actual } => self.correct(reservation, actual, now),
+            Errand::Acquire(claim) => self.hold(&claim, now),
+            Errand::Release(holder) => self.let_go(holder, now),
+            Errand::Reset(key) => self.reset_here(key.as_ref(), now),
         }
+    }
+
+    fn decide_foreign(
+        &mut self,
+        key: KeyRef<'_>,
+        definition: &Arc<Definition>,
+        op: Op,
+        now: Timestamp,
+    ) -> Reply<'static> {
+        let Some(limit) = self.guests.intern(&mut self.engine, definition) else { return Reply::Full };
+        let identity = self.seeds.identify(key, code_of(definition.limit.algorithm()));
+        apply(&mut self.engine, now, identity, limit, op)
     }
 }

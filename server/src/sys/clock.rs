@@ -8,6 +8,7 @@ pub use sim::Clock;
 #[cfg(not(feature = "sim"))]
 #[allow(clippy::disallowed_methods, reason = "this is the seam that the ban points to")]
 mod os {
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::{Duration, SystemTime};
 
     use rustix::time::{ClockId, clock_gettime};
@@ -16,8 +17,12 @@ mod os {
     ///
     /// It does not follow steps of the wall clock: a limiter whose clock jumps forward forgets what it counted.
     #[derive(Clone, Copy, Debug)]
-    pub struct Clock {
-        offset_us: i64,
+    pub struct Clock(Source);
+
+    #[derive(Clone, Copy, Debug)]
+    enum Source {
+        Boot { offset_us: i64 },
+        Hand(&'static AtomicU64),
     }
 
     impl Clock {
@@ -25,12 +30,20 @@ mod os {
         pub fn start() -> Clock {
             let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
             let wall_us = i64::try_from(wall.as_micros()).unwrap_or(0);
-            Clock { offset_us: wall_us - since_boot_us() }
+            Clock(Source::Boot { offset_us: wall_us - since_boot_us() })
+        }
+
+        /// A clock that shows the microseconds since the Unix epoch that somebody else sets: a test replays a trace.
+        pub fn set_by_hand(now_us: &'static AtomicU64) -> Clock {
+            Clock(Source::Hand(now_us))
         }
 
         /// Microseconds since the Unix epoch.
         pub fn now_us(&self) -> u64 {
-            u64::try_from(since_boot_us() + self.offset_us).unwrap_or(0)
+            match self.0 {
+                Source::Boot { offset_us } => u64::try_from(since_boot_us() + offset_us).unwrap_or(0),
+                Source::Hand(now_us) => now_us.load(Ordering::Acquire),
+            }
         }
     }
 

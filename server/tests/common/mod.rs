@@ -200,7 +200,7 @@ impl Native {
                 }),
                 Reply::Grant(g) => Some(Got::Grant { granted: g.granted, remaining: g.remaining }),
                 Reply::Invalid { field, reason } => {
-                    Some(Got::Invalid { field: field.to_owned(), reason: reason.into_owned() })
+                    Some(Got::Invalid { field: field.into_owned(), reason: reason.into_owned() })
                 }
                 Reply::Goodbye { code, .. } => Some(Got::Goodbye(format!("{code:?}"))),
                 other => Some(Got::Other(format!("{other:?}"))),

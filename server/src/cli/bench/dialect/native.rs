@@ -80,7 +80,7 @@ fn answer(reply: &Reply<'_>) -> Result<Answer, Misunderstood> {
         Reply::WrongOwner { .. } => Err(Misunderstood::new("one node of several: use client:// to follow the ring")),
         Reply::Invalid { field, reason } => Err(Misunderstood::new(format!("{field}: {reason}"))),
         Reply::Goodbye { reason, .. } => Err(Misunderstood::new(reason.to_string())),
-        Reply::Grant(_) | Reply::ResetDone { .. } | Reply::Pong => Err(Misunderstood::new("an answer to no question")),
+        _ => Err(Misunderstood::new("an answer to no question")),
     }
 }
 

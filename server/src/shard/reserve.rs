@@ -1,0 +1,70 @@
+//! Reserve and settle: a charge that can be corrected once.
+
+use std::sync::Arc;
+
+use tallyring_engine::{Ask, Identity, Invalid, LimitId, RESERVATION_TTL_US_MAX, Range, Reason, Timestamp, UNITS_MAX};
+use tallyring_protocol::{KeyRef, Reply, Reserve, Settle};
+
+use super::Shard;
+use super::apply::{decision_reply, settled_reply};
+use super::command::{Booking, Errand};
+use super::refusal::Answer;
+use super::session::Session;
+
+/// Units of a charge that cannot be a peek.
+pub(super) const SOME_UNITS: Range = Range { min: 1, max: UNITS_MAX };
+
+/// What a reservation may ask for as its time to live, in microseconds.
+const TTL_US: Range = Range { min: 1, max: RESERVATION_TTL_US_MAX };
+
+impl Shard {
+    /// Books a reservation if its key is this shard's; else sends it to the shard whose it is.
+    pub(super) fn reserve(&mut self, id: u32, reserve: &Reserve<'_>, now: Timestamp, session: &mut Session) -> Answer {
+        let Reserve { charge, ttl_us, id: name } = *reserve;
+        let limit = session.handle(charge.handle)?;
+        within("cost", charge.cost, SOME_UNITS)?;
+        let ask = Ask::try_new(charge.cost, charge.keep, charge.force)?;
+        within("ttl_us", ttl_us, TTL_US)?;
+        let counter = self.seeds.identify(charge.key, limit.algorithm);
+        let booking = Booking { counter, reservation: self.reservation(charge.key, name), ask, ttl_us };
+        match self.elsewhere(counter.placement) {
+            None => Ok(Some(self.book(limit.id, &booking, now))),
+            Some(shard) => {
+                let errand = Errand::Reserve(Arc::clone(&limit.definition), Box::new(booking));
+                Ok(self.forward(id, errand, shard, session))
+            }
+        }
+    }
+
+    /// Corrects a reservation if its key is this shard's; else sends the correction to the shard whose it is.
+    pub(super) fn settle(&mut self, id: u32, settle: &Settle<'_>, now: Timestamp, session: &mut Session) -> Answer {
+        within("actual", settle.actual, Range { min: 0, max: UNITS_MAX })?;
+        let reservation = self.reservation(settle.key, settle.id);
+        let errand = Errand::Settle { reservation, actual: settle.actual };
+        Ok(self.run_or_forward(id, reservation.placement, errand, now, session))
+    }
+
+    pub(super) fn book(&mut self, limit: LimitId, booking: &Booking, now: Timestamp) -> Reply<'static> {
+        let Booking { counter, reservation, ask, ttl_us } = *booking;
+        let decided = self.engine.reserve(now, counter, reservation, limit, ask, ttl_us);
+        decided.map_or(Reply::Full, |decision| decision_reply(decision, now))
+    }
+
+    pub(super) fn correct(&mut self, reservation: Identity, actual: u64, now: Timestamp) -> Reply<'static> {
+        self.engine.settle(now, reservation, actual).map_or(Reply::Full, settled_reply)
+    }
+
+    /// The name of a key's reservation, under the key's place.
+    fn reservation(&self, key: KeyRef<'_>, id: &[u8]) -> Identity {
+        let placement = self.seeds.placement.place(key).0;
+        Identity { placement, identity: self.seeds.identity.reservation(key, id) }
+    }
+}
+
+/// Whether a number that came from outside is in its range.
+pub(super) fn within(field: &'static str, found: u64, allowed: Range) -> Result<(), Invalid> {
+    if (allowed.min..=allowed.max).contains(&found) {
+        return Ok(());
+    }
+    Err(Invalid { field, reason: Reason::OutOfRange { found, allowed } })
+}
