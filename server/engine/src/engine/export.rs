@@ -23,6 +23,9 @@ const LOOKED_AT_MAX: usize = 1 << 14;
 /// Instants and holders that a step reads before it stops: some hundred microseconds. One entry may bring 100,000 more.
 const WEIGHT_MAX: usize = 1 << 14;
 
+/// Changed keys whose memory is fetched together.
+const READ_TOGETHER: usize = 64;
+
 /// How far an export has come. It stays good while the engine serves and keys come and go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor(Position);
@@ -130,11 +133,9 @@ impl Engine {
         let names = self.outflow.take_changes()?;
         let mut draft = self.draft(now);
         draft.batch.records.reserve_exact(names.len());
-        for &name in &names {
-            match name {
-                Name::Counter(identity) => self.read_changed_counter(identity, &mut draft),
-                Name::Reservation(name) => self.read_changed_reservation(name, &mut draft),
-            }
+        for together in names.chunks(READ_TOGETHER) {
+            self.prefetch_named(together);
+            together.iter().for_each(|&name| self.read_changed(name, &mut draft));
         }
         self.outflow.reuse(names);
         Ok(draft.batch)
@@ -238,6 +239,24 @@ impl Engine {
     /// The names that a step after `after` looks at.
     fn reservation_names(&self, after: Option<Identity>) -> Vec<Identity> {
         self.reservations.after(after).take(LOOKED_AT_MAX).map(|(name, _)| name).collect()
+    }
+
+    /// Changed keys lie anywhere: waits for their memory overlap.
+    fn prefetch_named(&mut self, names: &[Name]) {
+        let mut identities = [Identity { placement: 0, identity: 0 }; READ_TOGETHER];
+        let counters = names.iter().filter_map(|name| match *name {
+            Name::Counter(identity) => Some(identity),
+            Name::Reservation(_) => None,
+        });
+        let len = identities.iter_mut().zip(counters).map(|(room, identity)| *room = identity).count();
+        self.prefetch_all(&identities[..len]);
+    }
+
+    fn read_changed(&mut self, name: Name, draft: &mut Draft) {
+        match name {
+            Name::Counter(identity) => self.read_changed_counter(identity, draft),
+            Name::Reservation(name) => self.read_changed_reservation(name, draft),
+        }
     }
 
     fn read_changed_counter(&mut self, identity: Identity, draft: &mut Draft) {

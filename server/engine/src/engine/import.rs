@@ -109,6 +109,7 @@ impl Engine {
         if !intake.is_open_to(batch.version) {
             return Ok(Imported { replaced: 0, older: batch.records.len() });
         }
+        self.prefetch_counters(batch);
         let cargo = self.look_through(intake, batch)?;
         if !intake.has_room(cargo.records.len()) {
             return Err(ImportError::Unsettled);
@@ -121,6 +122,16 @@ impl Engine {
         });
         limits.into_iter().for_each(|limit| self.release(limit));
         Ok(imported?)
+    }
+
+    /// Fetches the memory of a batch's counters: it is looked at twice, and lies anywhere.
+    fn prefetch_counters(&mut self, batch: &Batch) {
+        let identity = |record: &Record| match *record {
+            Record::Counter { identity, .. } => Some(identity),
+            Record::Reservation { .. } => None,
+        };
+        let identities: Vec<Identity> = batch.records.iter().filter_map(identity).collect();
+        self.prefetch_all(&identities);
     }
 
     /// Makes counters and reservations of all records that are news.
