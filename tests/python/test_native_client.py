@@ -76,6 +76,13 @@ class GoldenFrames(unittest.TestCase):
             "refund_at": native.refund(85, 3, KEY, 2, AT_US),
             "refund_at_zero": native.refund(86, 3, KEY, 2, 0),
             "reset": native.reset(87, KEY),
+            "check_all": native.check_all(88, [native.part(3, KEY, 5, 2), native.part(4, KEY, force=True)]),
+            "check_all_one": native.check_all(89, [native.part(0, KEY, 0)]),
+            "reserve": native.reserve(90, 3, KEY, b"req-1", MINUTE_US, cost=800, keep=100),
+            "reserve_forced": native.reserve(91, 3, KEY, b"\xff", day_us, force=True),
+            "settle": native.settle(92, KEY, b"req-1", 650),
+            "acquire": native.acquire(93, KEY, b"worker-9", 10, 30_000_000),
+            "release": native.release(94, KEY, b"worker-9"),
         }
         for name, frame in requests.items():
             self.assertEqual(frame.hex(), self.golden[name].hex(), name)
@@ -95,6 +102,10 @@ class GoldenFrames(unittest.TestCase):
             "grant": (82, {"granted": 60, "remaining": 0, "reset_after_us": 36_000_000, "at_us": AT_US}),
             "reset_done": (87, {"found": False}),
             "reset_done_found": (87, {"found": True}),
+            "settled": (92, {"settled": True, "remaining": 350, "reset_after_us": 45_000_000}),
+            "settled_not": (92, {"settled": False}),
+            "slots": (93, {"allowed": True, "in_use": 3, "retry_after_us": 0, "at_us": AT_US}),
+            "released": (94, {"released": True, "in_use": 2}),
             "wrong_owner": (77, {"epoch": 8, "node": 2, "address": "10.0.0.2:4170"}),
             "moving": (77, {"retry_us": 300}),
             "overloaded": (77, {}),
@@ -106,6 +117,15 @@ class GoldenFrames(unittest.TestCase):
         for name, (request_id, fields) in replies.items():
             reply = self.read(name)
             self.assertEqual((reply.request_id, reply.fields), (request_id, fields), name)
+
+    def test_the_golden_decisions_of_a_check_all_are_read(self):
+        first = {"allowed": True, "remaining": 94, "retry_after_us": 0, "reset_after_us": 3_600_000}
+        second = {"allowed": False, "remaining": 0, "retry_after_us": 2_000_000, "reset_after_us": MINUTE_US}
+        joint = {"allowed": False, "retry_after_us": 2_000_000, "at_us": AT_US, "checks": [first, second]}
+        self.assertEqual(self.read("checked_all").fields, joint)
+        every_field = self.read("checked_all_allowed").fields["checks"]
+        self.assertEqual([part["charged"] for part in every_field], [2, 1])
+        self.assertEqual([part["delay_us"] for part in every_field], [960_000, 0])
 
     def test_the_golden_topology_is_read(self):
         topology = self.read("topology").fields["topology"]
@@ -226,6 +246,44 @@ class RunningNode(unittest.TestCase):
         self.assertEqual((grant["granted"], grant["remaining"]), (6, 4))
         self.assertEqual(client.refund(window, key, 2, grant["at_us"]).fields["remaining"], 6)
 
+    def test_checks_that_are_made_together_are_charged_together_or_not_at_all(self):
+        for shard in (0, 1):
+            client = self.client(shard)
+            minute = client.define("fixed_window", 2, period_us=3_600 * 1_000_000)
+            day = client.define("token_bucket", 100, period_us=86_400 * 1_000_000)
+            tag = b"together%d" % shard
+            parts = [native.part(minute, native.key_block(tag, b"m")), native.part(day, native.key_block(tag, b"d"))]
+            joint = [client.check_all(parts).fields for _ in range(3)]
+            self.assertEqual([answer["allowed"] for answer in joint], [True, True, False])
+            self.assertEqual([answer["checks"][1]["remaining"] for answer in joint], [99, 98, 98])
+            self.assertEqual([check["allowed"] for check in joint[2]["checks"]], [False, True])
+            self.assertEqual(joint[2]["retry_after_us"], joint[2]["checks"][0]["retry_after_us"])
+
+    def test_an_estimate_is_corrected_once(self):
+        client = self.client()
+        window = client.define("fixed_window", 100, period_us=3_600 * 1_000_000)
+        key = native.key_block(b"estimated", b"k")
+        for _ in range(2):
+            decision = client.reserve(window, key, b"id", MINUTE_US, cost=80).fields
+            self.assertEqual((decision["allowed"], decision["remaining"]), (True, 20), "the second is the first again")
+        settled = client.settle(key, b"id", 30).fields
+        self.assertEqual((settled["settled"], settled["remaining"]), (True, 70))
+        self.assertEqual(client.settle(key, b"id", 0).fields, {"settled": False})
+        self.assertEqual(client.check(window, key, cost=0).fields["remaining"], 70)
+
+    def test_slots_are_held_and_come_back(self):
+        client = self.client()
+        key = native.key_block(b"held", b"k")
+        allowed = [client.acquire(key, holder, 2, MINUTE_US).fields["allowed"] for holder in (b"a", b"b", b"c", b"a")]
+        self.assertEqual(allowed, [True, True, False, True])
+        self.assertEqual(client.release(key, b"a").fields, {"released": True, "in_use": 1})
+        self.assertEqual(client.release(key, b"a").fields, {"released": False, "in_use": 1})
+        self.assertTrue(client.acquire(key, b"c", 2, 10_000).fields["allowed"])
+        time.sleep(0.02)
+        self.assertTrue(client.acquire(key, b"d", 2, MINUTE_US).fields["allowed"], "the time to live has ended")
+        self.assertTrue(client.reset(key).fields["found"])
+        self.assertEqual(client.release(key, b"b").fields, {"released": False, "in_use": 0})
+
     def test_a_cost_over_the_ceiling_never_fits(self):
         client = self.client()
         bucket = client.define("token_bucket", 5, period_us=MINUTE_US)
@@ -261,11 +319,35 @@ class RunningNode(unittest.TestCase):
             "charged_at_us": lambda request_id: native.refund(request_id, bucket, key, 1, 2**53),
             "handle": lambda request_id: native.check(request_id, 77, key),
             "kind": lambda request_id: native.frame(0x7F, 0, 0, request_id),
+            "ttl_us": lambda request_id: native.acquire(request_id, key, b"h", 1, 0),
+            "holder": lambda request_id: native.release(request_id, key, b""),
+            "id": lambda request_id: native.settle(request_id, key, b"x" * 129, 0),
+            "actual": lambda request_id: native.settle(request_id, key, b"x", 10**12 + 1),
+            "parts": lambda request_id: native.check_all(request_id, []),
+            "checks[1].keep": lambda request_id: native.check_all(
+                request_id, [native.part(bucket, key), native.part(bucket, key, keep=10**12 + 1)]
+            ),
+            "checks[0].handle": lambda request_id: native.check_all(request_id, [native.part(77, key)]),
         }
         for field, request in asked.items():
             reply = client.ask(request)
             self.assertEqual((reply.kind, reply.fields.get("field")), (native.INVALID, field), reply)
         self.assertTrue(client.check(bucket, key).fields["allowed"], "nothing of all that was charged")
+
+    def test_keys_of_several_shards_are_not_decided_together(self):
+        client = self.client()
+        bucket = client.define("token_bucket", 5, period_us=MINUTE_US)
+        keys = [native.key_block(b"tenant_%d" % tenant, b"k") for tenant in range(16)]
+        reply = client.check_all([native.part(bucket, key) for key in keys])
+        self.assertEqual((reply.kind, reply.fields.get("field")), (native.INVALID, "checks"))
+        self.assertIn("cross_shard", reply.fields["reason"])
+        self.assertEqual(client.check(bucket, keys[0]).fields["remaining"], 4, "nothing was charged")
+
+    def test_one_key_under_two_limits_is_not_decided(self):
+        client = self.client()
+        limits = [client.define("token_bucket", limit, period_us=MINUTE_US) for limit in (5, 6)]
+        reply = client.check_all([native.part(limit, KEY) for limit in limits])
+        self.assertEqual((reply.kind, reply.fields.get("field")), (native.INVALID, "checks[1].limit"))
 
     def test_a_handle_may_be_defined_again(self):
         client = self.client()

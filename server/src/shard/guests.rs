@@ -45,3 +45,28 @@ impl Guests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tallyring_engine::{Algorithm, Bounds, Limit, Period};
+
+    use super::*;
+
+    fn definition(limit: u64) -> Arc<Definition> {
+        let limit = Limit::new(Algorithm::TokenBucket, limit, Period::Micros(1_000_000), None).unwrap();
+        Arc::new(Definition { rule: "".into(), limit })
+    }
+
+    #[test]
+    fn definitions_that_are_used_together_stay_interned_together() {
+        let (mut engine, mut guests) = (Engine::new(Bounds::default()), Guests::default());
+        let before: Vec<_> = (1..GUESTS_MAX as u64).map(definition).collect();
+        before.iter().for_each(|definition| assert!(guests.intern(&mut engine, definition).is_some()));
+        assert_eq!(engine.limits(), GUESTS_MAX - 1);
+        let together = [5_001, 5_002, 5_003].map(definition);
+        guests.make_room(&mut engine, together.len());
+        let ids = together.each_ref().map(|definition| guests.intern(&mut engine, definition).unwrap());
+        assert_eq!(engine.limits(), together.len());
+        assert_eq!(together.each_ref().map(|definition| guests.intern(&mut engine, definition).unwrap()), ids);
+    }
+}
