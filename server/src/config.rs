@@ -17,6 +17,9 @@ pub const NATIVE_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHO
 /// Where HTTP is spoken unless said otherwise.
 pub const HTTP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4171);
 
+/// Memory that a shard needs at least, in bytes: less would be taken by its index before it holds a key.
+pub const SHARD_BYTES_MIN: u64 = 4 << 20;
+
 /// Everything a node needs to know.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -69,6 +72,11 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] names the field.
     pub fn validate(&self) -> Result<(), ConfigError> {
+        let share = self.memory_max.get() / u64::from(self.shards.get());
+        if share < SHARD_BYTES_MIN {
+            let reason = format!("{share} bytes for each of {} shards, at least 4MiB are needed", self.shards.get());
+            return Err(ConfigError { field: "memory-max", reason });
+        }
         let listeners = [("native-addr", self.native_addr), ("http-addr", self.http_addr)];
         let exposed = listeners.into_iter().find(|(_, address)| !address.ip().is_loopback());
         match exposed {
@@ -188,7 +196,8 @@ impl FromStr for ByteSize {
             "MiB" => 20,
             "GiB" => 30,
             "TiB" => 40,
-            unit => return Err(format!("{unit} is not one of B, KiB, MiB, GiB, TiB")),
+            "PiB" => 50,
+            unit => return Err(format!("{unit} is not one of B, KiB, MiB, GiB, TiB, PiB")),
         };
         let number: u64 = digits.parse().map_err(|_| format!("{text} is not a size such as 512MiB"))?;
         let bytes = number.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))?;
@@ -261,7 +270,7 @@ mod tests {
         check_size("1048576", Ok(1 << 20));
         check_size("64MiB", Ok(64 << 20));
         check_size("2GiB", Ok(2 << 30));
-        check_size("2GB", Err("GB is not one of B, KiB, MiB, GiB, TiB"));
+        check_size("2GB", Err("GB is not one of B, KiB, MiB, GiB, TiB, PiB"));
         check_size("MiB", Err("MiB is not a size such as 512MiB"));
         check_size("5", Err("5 bytes is not in 1MiB ..= 1PiB"));
         check_size("99999999TiB", Err("99999999TiB is too large"));
@@ -273,6 +282,16 @@ mod tests {
         assert_eq!("0".parse::<Shards>(), Err("0 is not in 1 ..= 1024".into()));
         assert_eq!("x".parse::<Shards>(), Err("x is not a whole number".into()));
         assert!("1025".parse::<Shards>().is_err());
+    }
+
+    #[test]
+    fn a_shard_without_memory_is_refused() {
+        let poor = |size: &str, shards: &str| {
+            let (memory_max, shards) = (size.parse().unwrap(), shards.parse().unwrap());
+            Config { memory_max, shards, ..Config::default() }.validate()
+        };
+        assert_eq!(poor("4MiB", "1"), Ok(()));
+        assert_eq!(poor("4MiB", "2").unwrap_err().field, "memory-max");
     }
 
     #[test]

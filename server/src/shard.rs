@@ -303,7 +303,8 @@ impl Shard {
     }
 
     fn report(&self) -> Report {
-        let rules = self.engine.rule_counts().map(|counts| RuleReport {
+        let decided = self.engine.rule_counts().filter(|counts| counts.allowed + counts.denied + counts.full > 0);
+        let rules = decided.map(|counts| RuleReport {
             rule: counts.rule.to_owned(),
             allowed: counts.allowed,
             denied: counts.denied,

@@ -71,6 +71,11 @@ fn a_length_of_four_gigabytes_is_refused_at_once() {
 
     let mut native = Native::connect(node.native, 0, "");
     native.welcome();
+    native.stream.write_all(&[11, 0, 0, 0]).unwrap();
+    assert_eq!(native.reply().1, Got::Goodbye("Malformed".into()));
+
+    let mut native = Native::connect(node.native, 0, "");
+    native.welcome();
     native.stream.write_all(&[0xFF; 64]).unwrap();
     assert_eq!(native.reply().1, Got::Goodbye("Malformed".into()));
     assert_eq!(native.reply().1, Got::Closed);

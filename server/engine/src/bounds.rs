@@ -30,8 +30,8 @@ impl Bounds {
         Bounds {
             bytes_max,
             rule_keys_max: bytes_max / 2 / KEY_BYTES,
-            limits_max: 65_536,
-            rules_max: 16_384,
+            limits_max: 262_144,
+            rules_max: 65_536,
             reservations_max: 100_000,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! A flag wins over the environment, that over the file, that over the default.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -226,7 +226,8 @@ fn field_at(text: &str, line: usize) -> Option<&str> {
 
 fn start_log(format: LogFormat) {
     let filter = EnvFilter::try_from_env("TALLYRING_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let log = tracing_subscriber::fmt().with_writer(io::stderr).with_env_filter(filter);
+    let colours = io::stderr().is_terminal();
+    let log = tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(colours).with_env_filter(filter);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),
@@ -251,7 +252,7 @@ mod tests {
         check_toml("shards = 2\nshards = 0", ":2:1: shards: duplicate key");
         check_toml("zone = \"a\"\nshards = 0", ":2:10: shards: 0 is not in 1 ..= 1024");
         check_toml("shards = -1", ":1:10: shards: -1 is negative");
-        check_toml("memory_max = \"5GB\"", ":1:14: memory_max: GB is not one of B, KiB, MiB, GiB, TiB");
+        check_toml("memory_max = \"5GB\"", ":1:14: memory_max: GB is not one of B, KiB, MiB, GiB, TiB, PiB");
         check_toml("native_addr = \"nowhere\"", ":1:15: native_addr: invalid socket address syntax");
     }
 

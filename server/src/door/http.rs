@@ -1,6 +1,9 @@
 //! The HTTP door: is the node alive, is it ready, how is it.
 
 use std::future::IntoFuture;
+mod incoming;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +17,7 @@ use axum::routing::get;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use self::incoming::Incoming;
 use crate::acceptor::AcceptorTally;
 use crate::observe::metrics::{CONTENT_TYPE, Exposition, Type};
 use crate::shard::{Message, Report, ShardMailbox};
@@ -52,7 +56,7 @@ pub async fn run(door: HttpDoor, listener: TcpListener) -> io::Result<()> {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .with_state(Arc::new(door));
-    let server = axum::serve(Incoming(listener), router);
+    let server = axum::serve(Incoming::new(listener), router);
     tokio::select! {
         biased;
         // A scrape may be under way; there is nothing in it that a drain has to wait for.
@@ -156,13 +160,26 @@ fn shard_families(text: &mut Exposition, reports: &[Option<Report>]) {
     }
 }
 
+/// Rules that have series of their own; the decisions of the others, by name, are summed under [`OTHER_RULES`].
+///
+/// A client names rules as it likes: without a bound it could make every scrape as large as it likes.
+const RULE_SERIES_MAX: usize = 1_000;
+
+/// The label of the rules beyond [`RULE_SERIES_MAX`]. No rule id has parentheses.
+const OTHER_RULES: &str = "(other)";
+
+/// Decisions that were allowed, denied, and refused for want of memory.
+type Outcomes = [u64; 3];
+
 fn rule_family(text: &mut Exposition, reports: &[Option<Report>]) {
-    let mut rules: std::collections::BTreeMap<&str, [u64; 3]> = [("", [0; 3])].into();
+    let mut rules: BTreeMap<&str, Outcomes> = [("", [0; 3])].into();
     for rule in reports.iter().flatten().flat_map(|report| &report.rules) {
-        let sums = rules.entry(&rule.rule).or_default();
-        for (sum, count) in sums.iter_mut().zip([rule.allowed, rule.denied, rule.full]) {
-            *sum += count;
-        }
+        add(rules.entry(&rule.rule).or_default(), [rule.allowed, rule.denied, rule.full]);
+    }
+    if let Some((&first_beyond, _)) = rules.iter().nth(RULE_SERIES_MAX) {
+        let beyond = rules.split_off(first_beyond);
+        let others = rules.entry(OTHER_RULES).or_default();
+        beyond.into_values().for_each(|outcomes| add(others, outcomes));
     }
     let samples: Vec<([(&str, &str); 2], u64)> = rules
         .iter()
@@ -176,26 +193,26 @@ fn rule_family(text: &mut Exposition, reports: &[Option<Report>]) {
     text.family("tallyring_decisions_total", Type::Counter, help, samples);
 }
 
-/// The listener, as axum wants it: whichever sockets `sys::net` has.
-struct Incoming(TcpListener);
-
-impl axum::serve::Listener for Incoming {
-    type Io = crate::sys::net::TcpStream;
-    type Addr = std::net::SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        loop {
-            match self.0.accept().await {
-                Ok(accepted) => return accepted,
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept an HTTP connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        }
+fn add(sum: &mut Outcomes, more: Outcomes) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum += more;
     }
+}
 
-    fn local_addr(&self) -> io::Result<Self::Addr> {
-        self.0.local_addr()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shard::RuleReport;
+
+    #[test]
+    fn a_client_that_invents_rules_does_not_grow_the_scrape() {
+        let invented = |n: usize| RuleReport { rule: format!("rule-{n:05}"), allowed: 1, ..RuleReport::default() };
+        let report = Report { rules: (0..5_000).map(invented).collect(), ..Report::default() };
+        let mut text = Exposition::default();
+        rule_family(&mut text, &[Some(report.clone()), Some(report)]);
+        let text = text.finish();
+        assert_eq!(text.lines().count(), 2 + 3 * (RULE_SERIES_MAX + 1));
+        assert!(text.contains("{rule=\"rule-00998\",outcome=\"allowed\"} 2\n"));
+        assert!(text.contains("{rule=\"(other)\",outcome=\"allowed\"} 8002\n"), "{text}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use tallyring_engine::{Ask, Identity, LimitId, Timestamp};
-use tallyring_protocol::bounds::{HEADER_BYTES, REQUEST_BYTES_MAX};
+use tallyring_protocol::bounds::REQUEST_BYTES_MAX;
 use tallyring_protocol::{
     AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Placement, Refund, Reply, Request, Role,
     frame, shard_of,
@@ -64,7 +64,7 @@ impl Shard {
         inbox: &mut BytesMut,
         outbox: &mut Vec<u8>,
     ) -> Result<Turn, FrameError> {
-        if inbox.len() < HEADER_BYTES {
+        if inbox.is_empty() {
             return Ok(Turn::Done);
         }
         let now = self.now();
