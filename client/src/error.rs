@@ -81,12 +81,10 @@ impl StoreError {
 }
 
 impl StoreError {
-    /// Whether the store may have done what it was asked for all the same.
+    /// Whether the store may have done what it was asked for all the same: at this attempt, or at one before it whose
+    /// answer was lost.
     pub(crate) fn leaves_doubt(&self) -> bool {
-        matches!(
-            self,
-            StoreError::Timeout | StoreError::ConnectionLost | StoreError::Unavailable | StoreError::Unexpected
-        )
+        !matches!(self, StoreError::Full | StoreError::Invalid { .. })
     }
 }
 
