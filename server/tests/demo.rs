@@ -8,6 +8,8 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 struct Demo {
     child: Child,
     gateway: String,
@@ -34,8 +36,7 @@ impl Demo {
     }
 
     fn terminate(&self) {
-        let status = Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
-        assert!(status.success());
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
     }
 }
 

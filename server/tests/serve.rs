@@ -6,6 +6,7 @@ mod common;
 use std::process::Stdio;
 
 use common::{Got, Native, Serve, command};
+use rustix::process::Signal;
 use tallyring_protocol::{Key, Request, Role, shard_of};
 
 /// Runs `serve` with arguments that it must refuse, and returns its one line.
@@ -49,7 +50,7 @@ fn sigterm_drains_and_exits_zero() {
     native.welcome();
     native.define_bucket(10, 60_000_000, 10);
     native.reply();
-    node.signal("TERM");
+    node.signal(Signal::TERM);
     assert_eq!(native.reply(), (0, Got::Goodbye("Draining".into())));
     // What was on its way when the goodbye came is still answered.
     native.check("k", 1);

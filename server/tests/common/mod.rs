@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tallyring_protocol::bounds::REPLY_BYTES_MAX;
 use tallyring_protocol::{
     AlgorithmCode, Charge, Define, Hello, Key, PROTOCOL_VERSION, PeriodCode, Reply, Request, Topology, Welcome, frame,
@@ -38,10 +39,9 @@ impl Serve {
         Serve { native: address("native"), http: address("http"), child, log }
     }
 
-    /// Sends a signal by its name.
-    pub fn signal(&self, name: &str) {
-        let killed = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
-        assert!(killed.success());
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Waits for the process to end by itself.
