@@ -199,16 +199,18 @@ impl Engine {
         decision
     }
 
-    /// Forgets an entry: its key has its whole budget again. Says whether there was one.
+    /// Forgets an entry and its reservations, which would give back what is given back already: its key has its whole
+    /// budget again. Says whether there was something to forget.
     ///
     /// State belongs to (key, algorithm): to clear a key, call this for each algorithm's identity.
     pub fn reset(&mut self, now: Timestamp, identity: Identity) -> bool {
         let now = self.advance(now);
-        let Some(no) = self.table.find(identity) else { return false };
+        let was_reserved = self.end_reservations_of(identity, now);
+        let Some(no) = self.table.find(identity) else { return was_reserved };
         let live = !self.is_whole(no, now);
         self.outflow.note(Name::Counter(identity));
         self.remove(no);
-        live
+        live || was_reserved
     }
 
     /// Forgets what is whole again or has expired, looking at up to `entries_max` entries and as many reservations; says

@@ -52,6 +52,13 @@ impl Reservations {
         self.by_name.range((from, Bound::Unbounded)).map(|(&name, reservation)| (name, reservation))
     }
 
+    /// The names of a counter's reservations, expired or not: they lie together, under its placement.
+    pub(crate) fn of_counter(&self, counter: Identity) -> Vec<Identity> {
+        let named = |identity| Identity { placement: counter.placement, identity };
+        let of_place = self.by_name.range(named(0)..=named(u64::MAX));
+        of_place.filter(|(_, reservation)| reservation.counter == counter).map(|(&name, _)| name).collect()
+    }
+
     /// Whether so many more find room, expired ones included.
     pub(crate) fn has_room(&self, more: usize) -> bool {
         self.by_name.len() + more <= self.reservations_max

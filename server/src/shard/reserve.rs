@@ -47,7 +47,8 @@ impl Shard {
     pub(super) fn book(&mut self, limit: LimitId, booking: &Booking, now: Timestamp) -> Reply<'static> {
         let Booking { counter, reservation, ask, ttl_us } = *booking;
         let decided = self.engine.reserve(now, counter, reservation, limit, ask, ttl_us);
-        decided.map_or(Reply::Full, |decision| decision_reply(decision, now))
+        let charged_at = self.engine.reserved_at(now, reservation).unwrap_or(now);
+        decided.map_or(Reply::Full, |decision| decision_reply(decision, charged_at))
     }
 
     pub(super) fn correct(&mut self, reservation: Identity, actual: u64, now: Timestamp) -> Reply<'static> {

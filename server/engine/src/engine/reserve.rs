@@ -69,6 +69,22 @@ impl Engine {
         Ok(Some(settled))
     }
 
+    /// When a live reservation was charged: a reserve that repeats its first decision names the first instant.
+    pub fn reserved_at(&self, now: Timestamp, reservation: Identity) -> Option<Timestamp> {
+        self.reservations.get(reservation, now.max(self.latest)).map(|known| known.charged_at)
+    }
+
+    /// Ends every reservation of a counter, whose charges are forgotten. Says whether one was live.
+    pub(super) fn end_reservations_of(&mut self, counter: Identity, now: Timestamp) -> bool {
+        let mut was_live = false;
+        for name in self.reservations.of_counter(counter) {
+            was_live |= self.reservations.get(name, now).is_some();
+            self.end_reservation(name);
+            self.outflow.note(Name::Reservation(name));
+        }
+        was_live
+    }
+
     /// Drops one expired reservation. Says whether there was one.
     pub(super) fn expire_reservation(&mut self, now: Timestamp) -> Option<()> {
         let expired = self.reservations.pop_expired(now)?;

@@ -384,3 +384,26 @@ fn the_corners_of_every_range_are_decided_without_overflow() {
         }
     }
 }
+
+#[test]
+fn a_reset_key_is_not_given_back_what_it_reserved_before() {
+    let (mut engine, limit) = engine_with(numbers(Algorithm::FixedWindow, 10, 1_000_000));
+    let [who, other, name, others] = [7, 8, 9, 10].map(key); // all of one placement
+    engine.reserve(at(0), who, name, limit, Ask::new(6), 100).unwrap();
+    engine.reserve(at(0), other, others, limit, Ask::new(6), 100).unwrap();
+    assert!(engine.reset(at(0), who));
+    assert_eq!(engine.check(at(0), who, limit, Ask::new(9)).unwrap().remaining, 1);
+    assert_eq!(engine.settle(at(0), name, 0).unwrap(), None);
+    assert_eq!(engine.check(at(0), who, limit, Ask::PEEK).unwrap().remaining, 1);
+    assert!(engine.settle(at(0), others, 0).unwrap().is_some(), "another key's reservation stays");
+}
+
+#[test]
+fn a_repeated_reserve_was_charged_when_it_was_first_made() {
+    let (mut engine, limit) = engine_with(numbers(Algorithm::TokenBucket, 10, 100));
+    for now in [at(5), at(20)] {
+        engine.reserve(now, key(7), key(8), limit, Ask::new(1), 50).unwrap();
+        assert_eq!(engine.reserved_at(now, key(8)), Some(at(5)));
+    }
+    assert_eq!(engine.reserved_at(at(55), key(8)), None);
+}
