@@ -37,8 +37,8 @@ mod limiter;
 #[cfg(feature = "tower")]
 pub mod middleware;
 mod permit;
+mod reroute;
 mod reservation;
-mod retry;
 mod router;
 mod seeds;
 mod store;

@@ -16,7 +16,7 @@ use crate::config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
 use crate::connection::{Answer, Call, Outcome, Timing};
 use crate::definition::{Definition, Handles, LimitHandle};
 use crate::error::{HandlesFull, StoreError};
-use crate::retry::Retry;
+use crate::reroute::Reroute;
 use crate::router::Router;
 use crate::seeds;
 use crate::sys::clock;
@@ -185,10 +185,10 @@ impl Store {
         match outcome {
             // While the store is gone every call comes here, and none may cost more than a look.
             Err(StoreError::Unreachable) if !may_come_up => Err(StoreError::Unreachable),
-            Err(error) if Retry::helps(&error, &request) => {
+            Err(error) if Reroute::helps(&error, &request) => {
                 let Timing { deadline, .. } = timing;
                 // Boxed: every call would otherwise carry the rare path's state.
-                Box::pin(Retry { router: &self.router, key, request, limits, deadline }.run(error)).await
+                Box::pin(Reroute { router: &self.router, key, request, limits, deadline }.run(error)).await
             }
             outcome => outcome,
         }

@@ -38,7 +38,7 @@ fn is_repeatable(request: &Request<'_>) -> bool {
 }
 
 /// A call that did not succeed at once.
-pub(crate) struct Retry<'a> {
+pub(crate) struct Reroute<'a> {
     pub(crate) router: &'a Router,
     pub(crate) key: KeyRef<'a>,
     pub(crate) request: Request<'a>,
@@ -46,7 +46,7 @@ pub(crate) struct Retry<'a> {
     pub(crate) deadline: Instant,
 }
 
-impl Retry<'_> {
+impl Reroute<'_> {
     /// Whether an error is of a kind that another attempt of this request may help.
     #[inline]
     pub(crate) fn helps(error: &StoreError, request: &Request<'_>) -> bool {
@@ -76,7 +76,7 @@ impl Retry<'_> {
             };
             let Some(connection) = connection else { return Err(error) };
             error = match self.attempt(&connection).await {
-                Err(error) if Retry::helps(&error, &self.request) => error,
+                Err(error) if Reroute::helps(&error, &self.request) => error,
                 outcome => return outcome,
             };
         }
