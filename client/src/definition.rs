@@ -30,6 +30,8 @@ pub struct Definition {
     pub rule: String,
     /// The version of the rules document; 0 = none.
     pub rule_version: u64,
+    /// Keys that the rule may hold at once on a node; 0 = as many as any rule.
+    pub keys_max: u64,
     /// Decide and count, although nobody will be rejected.
     pub shadow: bool,
     /// Answer only when a replica has the state.
@@ -38,7 +40,7 @@ pub struct Definition {
 
 impl From<Limit> for Definition {
     fn from(limit: Limit) -> Definition {
-        Definition { limit, rule: String::new(), rule_version: 0, shadow: false, sync: false }
+        Definition { limit, rule: String::new(), rule_version: 0, keys_max: 0, shadow: false, sync: false }
     }
 }
 
@@ -74,7 +76,7 @@ impl LimitHandle {
 
     /// The request that explains the handle.
     pub(crate) fn to_wire(&self) -> Define<'_> {
-        let Definition { limit, rule, rule_version, shadow, sync } = &self.0.definition;
+        let Definition { limit, rule, rule_version, keys_max, shadow, sync } = &self.0.definition;
         Define {
             handle: self.0.handle,
             algorithm: algorithm_code(limit.algorithm()),
@@ -84,6 +86,7 @@ impl LimitHandle {
             shadow: *shadow,
             sync: *sync,
             rule_version: *rule_version,
+            keys_max: *keys_max,
             rule,
         }
     }

@@ -11,8 +11,12 @@ pub const REQUEST_BYTES_MAX: usize = 32 * 1024;
 /// Longest frame before the hello is accepted, header included, in bytes: a stranger gets no more memory than this.
 pub const HELLO_BYTES_MAX: usize = 1024;
 
-/// Longest frame that a server may send, header included, in bytes: a topology of a thousand nodes fits.
-pub const REPLY_BYTES_MAX: usize = 1024 * 1024;
+/// Longest frame that a server may send, header included, in bytes: the longest rules document fits, and so does a
+/// topology of a thousand nodes.
+pub const REPLY_BYTES_MAX: usize = RULES_BYTES_MAX + 4 * 1024;
+
+/// Longest rules document, as JSON, in bytes: some ten thousand rules.
+pub const RULES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Longest tag and longest rest of a key, in bytes.
 pub const KEY_BYTES_MAX: usize = 512;

@@ -8,6 +8,8 @@ pub enum Kind {
     Hello = 0x01,
     Define = 0x02,
     Ping = 0x03,
+    GetRules = 0x05,
+    Report = 0x06,
     Check = 0x10,
     Take = 0x11,
     Refund = 0x12,
@@ -22,6 +24,9 @@ pub enum Kind {
     Defined = 0x82,
     Pong = 0x83,
     Topology = 0x84,
+    Rules = 0x85,
+    Reported = 0x86,
+    RulesVersion = 0x87,
     Decision = 0x90,
     Grant = 0x91,
     ResetDone = 0x93,
@@ -40,10 +45,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 30] = [
+    const ALL: [Kind; 35] = [
         Kind::Hello,
         Kind::Define,
         Kind::Ping,
+        Kind::GetRules,
+        Kind::Report,
         Kind::Check,
         Kind::Take,
         Kind::Refund,
@@ -57,6 +64,9 @@ impl Kind {
         Kind::Defined,
         Kind::Pong,
         Kind::Topology,
+        Kind::Rules,
+        Kind::Reported,
+        Kind::RulesVersion,
         Kind::Decision,
         Kind::Grant,
         Kind::ResetDone,

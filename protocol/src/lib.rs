@@ -27,8 +27,10 @@ pub use fields::{Malformed, path_of};
 pub use frame::{Frame, FrameError};
 pub use hello::{Hello, Welcome};
 pub use key::{IdentityHasher, IdentityKey, Key, KeyError, KeyRef, Placement, PlacementSeed};
-pub use reply::Reply;
-pub use request::{Acquire, Charge, Define, Parts, PeriodCode, Refund, Release, Request, Reserve, Settle};
+pub use reply::{Reply, RulesVersion};
+pub use request::{
+    Acquire, Charge, Define, LocalCounts, Parts, PeriodCode, Refund, Release, Report, Request, Reserve, Settle,
+};
 pub use ring::{NodeId, Ring, shard_of};
 pub use topology::{Node, Topology};
 

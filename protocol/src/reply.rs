@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 mod checked_all;
 mod released;
+mod rules;
 mod settled;
 mod slots;
 
 pub use self::checked_all::{CheckedAll, Decisions};
 pub use self::released::Released;
+pub use self::rules::{Rules, RulesVersion};
 pub use self::settled::Settled;
 pub use self::slots::Slots;
 use crate::bounds::{REASON_BYTES_MAX, WAIT_NEVER_US};
@@ -41,6 +43,12 @@ pub enum Reply<'a> {
     Pong,
     /// Pushed: the cluster as of an epoch, in JSON; see [`Topology`](crate::Topology).
     Topology(Cow<'a, [u8]>),
+    /// Pushed: which rules are live.
+    RulesVersion(RulesVersion),
+    /// The rules that are live.
+    Rules(Rules<'a>),
+    /// The report was counted.
+    Reported,
     /// Answer to a check, a refund or a reserve.
     Decision(Decision),
     /// Answer to a take.
@@ -151,6 +159,9 @@ impl<'a> Reply<'a> {
             Some(Kind::Released) => Reply::Released(Released::decode(frame.flags, &mut fields)?),
             Some(Kind::Welcome) => Reply::Welcome(Welcome::decode_body(fields.rest())?),
             Some(Kind::Topology) => Reply::Topology(Cow::Borrowed(fields.rest())),
+            Some(Kind::RulesVersion) => Reply::RulesVersion(RulesVersion::decode(&mut fields)?),
+            Some(Kind::Rules) => Reply::Rules(Rules::decode(&mut fields)?),
+            Some(Kind::Reported) => Reply::Reported,
             Some(Kind::Defined) => Reply::Defined,
             Some(Kind::Pong) => Reply::Pong,
             Some(Kind::WrongOwner) => Reply::WrongOwner {
@@ -194,6 +205,9 @@ impl<'a> Reply<'a> {
             Reply::Welcome(welcome) => welcome.encode(out),
             Reply::Defined => empty(Kind::Defined, 0, out),
             Reply::Pong => empty(Kind::Pong, 0, out),
+            Reply::Reported => empty(Kind::Reported, 0, out),
+            Reply::RulesVersion(version) => version.encode(id, out),
+            Reply::Rules(rules) => rules.encode(id, out),
             Reply::Overloaded => empty(Kind::Overloaded, 0, out),
             Reply::Full => empty(Kind::Full, 0, out),
             Reply::Unavailable => empty(Kind::Unavailable, 0, out),
@@ -321,7 +335,8 @@ mod tests {
         }
         round_trip(&Reply::Decision(Decision { allowed: false, ..decision }));
         round_trip(&Reply::Grant(Grant { granted: 1, remaining: 2, reset_after_us: 3, at_us: 4 }));
-        for reply in [Reply::Defined, Reply::Pong, Reply::Overloaded, Reply::Full, Reply::Unavailable] {
+        for reply in [Reply::Defined, Reply::Pong, Reply::Reported, Reply::Overloaded, Reply::Full, Reply::Unavailable]
+        {
             round_trip(&reply);
         }
         round_trip(&Reply::ResetDone { found: true });
@@ -334,6 +349,9 @@ mod tests {
         round_trip(&Reply::Slots(Slots { allowed: true, in_use: 1, retry_after_us: 0, at_us: 3 }));
         round_trip(&Reply::Released(Released { released: true, in_use: 9 }));
         round_trip(&Reply::Topology(Cow::Borrowed(b"{}")));
+        let version = RulesVersion { lineage: 1, version: 2 };
+        round_trip(&Reply::RulesVersion(version));
+        round_trip(&Reply::Rules(Rules { version, json: Cow::Borrowed(b"{}") }));
         round_trip(&Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "10.0.0.1:4170" });
         round_trip(&Reply::Moving { retry_us: 300 });
         round_trip(&Reply::Invalid { field: Cow::Borrowed("limit"), reason: Cow::Borrowed("0 is not in 1 ..= 10^12") });

@@ -6,12 +6,14 @@
 mod acquire;
 mod check_all;
 mod release;
+mod report;
 mod reserve;
 mod settle;
 
 pub use self::acquire::Acquire;
 pub use self::check_all::Parts;
 pub use self::release::Release;
+pub use self::report::{LocalCounts, Report};
 pub use self::reserve::Reserve;
 pub use self::settle::Settle;
 use crate::bounds::{HANDLES_MAX, RULE_ID_BYTES_MAX};
@@ -54,6 +56,10 @@ pub enum Request<'a> {
     Acquire(Acquire<'a>),
     /// Let go of them.
     Release(Release<'a>),
+    /// The rules document that is live.
+    GetRules,
+    /// What was decided of a rule without the store.
+    Report(Report<'a>),
 }
 
 /// The body of a check or a take, and a part of a check_all.
@@ -103,6 +109,8 @@ pub struct Define<'a> {
     pub sync: bool,
     /// The version of the rules document that the numbers are from; 0 = none.
     pub rule_version: u64,
+    /// Keys that the rule may hold at once on a node; 0 = as many as any rule.
+    pub keys_max: u64,
     /// The rule that the numbers are from; empty = none.
     pub rule: &'a str,
 }
@@ -169,6 +177,8 @@ impl<'a> Request<'a> {
             Some(Kind::Settle) => Settle::decode(frame).map(Request::Settle),
             Some(Kind::Acquire) => Acquire::decode(frame).map(Request::Acquire),
             Some(Kind::Release) => Release::decode(frame).map(Request::Release),
+            Some(Kind::GetRules) => Fields::new(frame.body).end().map(|()| Request::GetRules),
+            Some(Kind::Report) => Report::decode(frame).map(Request::Report),
             _ => Err(Malformed::new("kind", "not a request")),
         }
     }
@@ -189,6 +199,8 @@ impl<'a> Request<'a> {
             Request::Settle(settle) => settle.encode(id, out),
             Request::Acquire(acquire) => acquire.encode(id, out),
             Request::Release(release) => release.encode(id, out),
+            Request::GetRules => frame::put(out, Kind::GetRules, 0, 0, id, |_| ()),
+            Request::Report(report) => report.encode(id, out),
         }
     }
 }
@@ -246,10 +258,11 @@ impl<'a> Define<'a> {
         let period = PeriodCode::from_wire(unit, fields.u64("period")?)?;
         let burst = fields.u64("burst")?;
         let rule_version = fields.u64("rule_version")?;
+        let keys_max = fields.u64("keys_max")?;
         let rule = fields.text("rule", RULE_ID_BYTES_MAX)?;
         fields.end()?;
         let (shadow, sync) = (frame.flags & SHADOW != 0, frame.flags & SYNC != 0);
-        Ok(Define { handle: frame.handle, algorithm, limit, period, burst, shadow, sync, rule_version, rule })
+        Ok(Define { handle: frame.handle, algorithm, limit, period, burst, shadow, sync, rule_version, keys_max, rule })
     }
 
     fn encode(&self, id: u32, out: &mut Vec<u8>) {
@@ -261,6 +274,7 @@ impl<'a> Define<'a> {
             out.extend_from_slice(&micros.to_le_bytes());
             out.extend_from_slice(&self.burst.to_le_bytes());
             out.extend_from_slice(&self.rule_version.to_le_bytes());
+            out.extend_from_slice(&self.keys_max.to_le_bytes());
             put_text(out, self.rule, RULE_ID_BYTES_MAX);
         });
     }
@@ -285,6 +299,9 @@ mod tests {
         let key = key.as_ref();
         let charge = Charge { handle: 3, cost: 5, keep: 2, force: true, key };
         round_trip(Request::Ping);
+        round_trip(Request::GetRules);
+        let counts = LocalCounts { deny_cache: 1, blocked: u64::MAX, grant_excess: 3, ..LocalCounts::default() };
+        round_trip(Request::Report(Report { rule: "per-ip", shadow: true, counts }));
         round_trip(Request::Check(charge));
         round_trip(Request::Take(Charge { force: false, ..charge }));
         round_trip(Request::Refund(Refund { handle: 1, cost: 9, charged_at_us: Some(0), key }));
@@ -305,6 +322,7 @@ mod tests {
                 shadow: true,
                 sync: true,
                 rule_version: 4,
+                keys_max: 5,
                 rule: "per-ip",
             }));
         }
@@ -329,6 +347,9 @@ mod tests {
         check_bad(0x17, 0, &[0; 26], "holder");
         check_bad(0x18, 0, &[2, 0, 9], "holder");
         check_bad(0x03, 0, &[1], "body");
+        check_bad(0x05, 0, &[1], "body");
+        check_bad(0x06, 0, &[0; 63], "grant_excess");
+        check_bad(0x06, 0, &[0xFF; 66], "rule");
         check_bad(0x02, HANDLES_MAX, &[], "handle");
         check_bad(0x02, 0, &[9], "algorithm");
         check_bad(0x02, 0, &[1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "period");

@@ -16,7 +16,7 @@ import sys
 VERSION = 1
 HEADER = struct.Struct("<IBBHI")  # length, kind, flags, handle, request id
 HEADER_BYTES = HEADER.size
-REPLY_BYTES_MAX = 1_048_576
+REPLY_BYTES_MAX = 4_198_400
 KEY_BYTES_MAX = 512
 POINTS_PER_WEIGHT = 1_024
 WEIGHT_MAX = 100
@@ -24,9 +24,11 @@ REDRAWS_MAX = 16
 MASK = 2**64 - 1
 WAIT_NEVER_US = MASK
 
-HELLO, DEFINE, PING, CHECK, TAKE, REFUND, RESET = 0x01, 0x02, 0x03, 0x10, 0x11, 0x12, 0x13
+HELLO, DEFINE, PING, GET_RULES, REPORT = 0x01, 0x02, 0x03, 0x05, 0x06
+CHECK, TAKE, REFUND, RESET = 0x10, 0x11, 0x12, 0x13
 CHECK_ALL, RESERVE, SETTLE, ACQUIRE, RELEASE = 0x14, 0x15, 0x16, 0x17, 0x18
-WELCOME, DEFINED, PONG, TOPOLOGY, DECISION, GRANT, RESET_DONE = 0x81, 0x82, 0x83, 0x84, 0x90, 0x91, 0x93
+WELCOME, DEFINED, PONG, TOPOLOGY, RULES, REPORTED, RULES_VERSION = 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87
+DECISION, GRANT, RESET_DONE = 0x90, 0x91, 0x93
 CHECKED_ALL, SETTLED, SLOTS, RELEASED = 0x94, 0x96, 0x97, 0x98
 WRONG_OWNER, MOVING, OVERLOADED, FULL, UNAVAILABLE, INVALID, GOODBYE = 0xE0, 0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xEF
 
@@ -39,6 +41,16 @@ ALGORITHMS = {
     "concurrency": 6,
 }
 NAMED = {"reservation": 0x80, "holder": 0x81}
+LOCAL_COUNTS = (  # what a gateway counts of a rule that it decided by itself, in the order of a report
+    "deny_cache",
+    "prefilter",
+    "fallback_allowed",
+    "fallback_denied",
+    "mode_denied",
+    "blocked",
+    "grant_allowed",
+    "grant_excess",
+)
 DRAINING = 4  # the one goodbye behind which answers may follow
 CALENDAR_UNITS = {"day": 1, "week": 2, "month": 3}
 
@@ -190,15 +202,28 @@ def define(
     shadow: bool = False,
     sync: bool = False,
     rule_version: int = 0,
+    keys_max: int = 0,
     rule: str = "",
 ) -> bytes:
     unit = CALENDAR_UNITS[calendar] if calendar else 0
-    body = struct.pack("<BBQQQQ", ALGORITHMS[algorithm], unit, limit, period_us, burst, rule_version)
+    body = struct.pack("<BBQQQQQ", ALGORITHMS[algorithm], unit, limit, period_us, burst, rule_version, keys_max)
     return frame(DEFINE, shadow | sync << 1, handle, request_id, body + text(rule))
 
 
 def ping(request_id: int) -> bytes:
     return frame(PING, 0, 0, request_id)
+
+
+def get_rules(request_id: int) -> bytes:
+    return frame(GET_RULES, 0, 0, request_id)
+
+
+def report(request_id: int, rule: str, shadow: bool = False, **counts: int) -> bytes:
+    """What was decided of a rule without the store, by the names in LOCAL_COUNTS."""
+    body = struct.pack("<8Q", *(counts.pop(name, 0) for name in LOCAL_COUNTS))
+    if counts:
+        raise ValueError(f"no such counts: {counts}")
+    return frame(REPORT, int(shadow), 0, request_id, body + text(rule))
 
 
 def check(request_id: int, handle: int, key: bytes, cost: int = 1, keep: int = 0, force: bool = False) -> bytes:
@@ -329,6 +354,14 @@ def _checked(body: _Body) -> dict:
     return fields
 
 
+def _rules(_: int, body: _Body) -> dict:
+    version = body.numbers("QQ", "lineage", "version")
+    document = body.all()
+    if not document:
+        raise ProtocolError("the frame ends before json")
+    return version | {"json": json.loads(document)}
+
+
 def _settled(flags: int, body: _Body) -> dict:
     settled = bool(flags & 1)
     return {"settled": settled} | (body.numbers("QQ", "remaining", "reset_after_us") if settled else {})
@@ -339,6 +372,9 @@ _READERS = {
     DEFINED: lambda _, body: {},
     PONG: lambda _, body: {},
     TOPOLOGY: lambda _, body: {"topology": Topology.from_json(body.all())},
+    RULES: _rules,
+    REPORTED: lambda _, body: {},
+    RULES_VERSION: lambda _, body: body.numbers("QQ", "lineage", "version"),
     DECISION: _decision,
     GRANT: lambda _, body: body.numbers("QQQQ", "granted", "remaining", "reset_after_us", "at_us"),
     RESET_DONE: lambda flags, _: {"found": bool(flags & 1)},
@@ -382,6 +418,7 @@ class Client:
         self._last_id = 0
         self._last_handle = -1
         self.topology: Topology | None = None
+        self.rules_version = (0, 0)  # of the rules that are live: lineage, version
         self.draining = False
         deadline_max_us = int(deadline_s * 1_000_000)
         self._socket.sendall(hello(shard, deadline_max_us, secrets.randbits(128), "native_client.py", token))
@@ -434,6 +471,12 @@ class Client:
     def release(self, key: bytes, holder: bytes) -> Reply:
         return self.ask(lambda request_id: release(request_id, key, holder))
 
+    def rules(self) -> Reply:
+        return self.ask(get_rules)
+
+    def report(self, rule: str, shadow: bool = False, **counts: int) -> Reply:
+        return self.ask(lambda request_id: report(request_id, rule, shadow, **counts))
+
     def ping(self) -> Reply:
         return self.ask(ping)
 
@@ -466,6 +509,8 @@ class Client:
             told = reply.fields["topology"]
             if self.topology is None or told.epoch >= self.topology.epoch:
                 self.topology = told
+        if reply.kind == RULES_VERSION:
+            self.rules_version = max(self.rules_version, (reply.fields["lineage"], reply.fields["version"]))
 
     def _next(self) -> Reply:
         while (found := split(self._read)) is None:

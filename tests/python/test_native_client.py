@@ -55,11 +55,11 @@ class GoldenFrames(unittest.TestCase):
             "hello_bare": native.hello(0, 0, 1, "", ""),
             "hello_utf8": native.hello(0xFFFF, 0xFFFFFFFF, 2**128 - 1, "käse", "é"),
             "define_token_bucket": native.define(
-                1, 0, "token_bucket", 300, MINUTE_US, burst=100, rule_version=7, rule="per-ip"
+                1, 0, "token_bucket", 300, MINUTE_US, burst=100, rule_version=7, keys_max=100_000, rule="per-ip"
             ),
             "define_fixed_window": native.define(3, 2, "fixed_window", 100, MINUTE_US),
             "define_sliding_counter": native.define(
-                5, 4, "sliding_counter", 10**12, 400 * day_us, rule_version=2**64 - 1, rule="wide"
+                5, 4, "sliding_counter", 10**12, 400 * day_us, rule_version=2**64 - 1, keys_max=2**64 - 1, rule="wide"
             ),
             "define_week": native.define(
                 8, 7, "fixed_window", 50_000, calendar="week", rule_version=7, rule="weekly"
@@ -83,6 +83,9 @@ class GoldenFrames(unittest.TestCase):
             "settle": native.settle(92, KEY, b"req-1", 650),
             "acquire": native.acquire(93, KEY, b"worker-9", 10, 30_000_000),
             "release": native.release(94, KEY, b"worker-9"),
+            "get_rules": native.get_rules(95),
+            "report_shadow": native.report(97, "trial", shadow=True, deny_cache=2**64 - 1),
+            "report_no_rule": native.report(98, "", mode_denied=5, blocked=1),
         }
         for name, frame in requests.items():
             self.assertEqual(frame.hex(), self.golden[name].hex(), name)
@@ -106,6 +109,9 @@ class GoldenFrames(unittest.TestCase):
             "settled_not": (92, {"settled": False}),
             "slots": (93, {"allowed": True, "in_use": 3, "retry_after_us": 0, "at_us": AT_US}),
             "released": (94, {"released": True, "in_use": 2}),
+            "rules_version": (0, {"lineage": 1_764_540_000_000_000, "version": 7}),
+            "rules_version_none": (0, {"lineage": 0, "version": 0}),
+            "reported": (96, {}),
             "wrong_owner": (77, {"epoch": 8, "node": 2, "address": "10.0.0.2:4170"}),
             "moving": (77, {"retry_us": 300}),
             "overloaded": (77, {}),
@@ -132,6 +138,11 @@ class GoldenFrames(unittest.TestCase):
         self.assertEqual((topology.epoch, topology.gateways), (7, 3))
         self.assertEqual(topology.seed, bytes(range(16)))
         self.assertEqual(topology.nodes[2]["native"], "10.0.0.2:4170")
+
+    def test_the_golden_rules_are_read(self):
+        rules = self.read("rules").fields
+        self.assertEqual((rules["lineage"], rules["version"]), (1_764_540_000_000_000, 7))
+        self.assertEqual([rule["id"] for rule in rules["json"]["rule"]], ["per-ip"])
 
     def test_every_golden_reply_can_be_read(self):
         for name, frame in self.golden.items():

@@ -102,6 +102,7 @@ impl Bare {
             shadow: false,
             sync: false,
             rule_version: 0,
+            keys_max: 0,
             rule: "",
         })
         .encode(1, &mut out);

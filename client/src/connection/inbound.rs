@@ -6,7 +6,7 @@ use tallyring_protocol::frame::{self, Frame, FrameError};
 /// Bytes that one read may bring: a thousand decisions.
 const READ_BYTES: usize = 64 * 1024;
 
-/// A buffer that frames are read from in place. It grows to the longest frame that came, at most a megabyte.
+/// A buffer that frames are read from in place. It grows to the longest frame that came, at most four megabytes.
 #[derive(Debug)]
 pub(crate) struct Inbound {
     bytes: Vec<u8>,

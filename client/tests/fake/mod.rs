@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tallyring_client::{Store, StoreConfig};
-use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Settled, Slots};
+use tallyring_protocol::reply::{
+    CheckedAll, Decision, Decisions, Grant, Released, Rules, RulesVersion, Settled, Slots,
+};
 use tallyring_protocol::{
     Charge, GoodbyeCode, Hello, Key, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology, Welcome, frame,
 };
@@ -277,6 +279,8 @@ impl State {
         let (kind, key) = match request {
             Request::Define(_) => ("define", None),
             Request::Ping => ("ping", None),
+            Request::GetRules => ("get_rules", None),
+            Request::Report(_) => ("report", None),
             Request::Check(charge) => ("check", Some(charge.key)),
             Request::Take(charge) => ("take", Some(charge.key)),
             Request::Refund(refund) => ("refund", Some(refund.key)),
@@ -357,6 +361,8 @@ impl State {
                 Reply::Defined
             }
             Request::Ping => Reply::Pong,
+            Request::GetRules => Reply::Rules(Rules { version: RulesVersion::NONE, json: Cow::Borrowed(b"{}") }),
+            Request::Report(_) => Reply::Reported,
             Request::Check(charge) => {
                 let Some(limit) = limits.get(&charge.handle) else {
                     return Reply::Invalid { field: Cow::Borrowed("handle"), reason: Cow::Borrowed("not defined") };

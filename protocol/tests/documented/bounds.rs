@@ -17,6 +17,7 @@ fn values() -> BTreeMap<&'static str, u64> {
         REQUEST_BYTES_MAX,
         HELLO_BYTES_MAX,
         REPLY_BYTES_MAX,
+        RULES_BYTES_MAX,
         KEY_BYTES_MAX,
         CLIENT_NAME_BYTES_MAX,
         TOKEN_BYTES_MAX,

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use tallyring_protocol::bounds::{HANDLES_MAX, WAIT_NEVER_US, WAIT_US_MAX};
-use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Settled, Slots};
+use tallyring_protocol::reply::{
+    CheckedAll, Decision, Decisions, Grant, Released, Rules, RulesVersion, Settled, Slots,
+};
 use tallyring_protocol::{
-    Acquire, AlgorithmCode, Charge, Define, Frame, GoodbyeCode, Hello, KeyRef, Kind, Malformed, NodeId, Parts,
-    PeriodCode, Refund, Release, Reply, Request, Reserve, Role, Settle, Welcome,
+    Acquire, AlgorithmCode, Charge, Define, Frame, GoodbyeCode, Hello, KeyRef, Kind, LocalCounts, Malformed, NodeId,
+    Parts, PeriodCode, Refund, Release, Reply, Report, Request, Reserve, Role, Settle, Welcome,
 };
 
 /// What one frame says, and the id that it carries.
@@ -54,7 +56,7 @@ fn charge(handle: u16, cost: u64, keep: u64) -> Charge<'static> {
 
 fn limit(handle: u16, algorithm: AlgorithmCode, limit: u64, period: PeriodCode, rule: &'static str) -> Define<'static> {
     let rule_version = if rule.is_empty() { 0 } else { 7 };
-    Define { handle, algorithm, limit, period, burst: 0, shadow: false, sync: false, rule_version, rule }
+    Define { handle, algorithm, limit, period, burst: 0, shadow: false, sync: false, rule_version, keys_max: 0, rule }
 }
 
 fn decision(allowed: bool, remaining: u64, retry_after_us: u64, reset_after_us: u64) -> Decision {
@@ -63,8 +65,8 @@ fn decision(allowed: bool, remaining: u64, retry_after_us: u64, reset_after_us: 
 
 /// Every message, by the name of its golden frame.
 pub(crate) fn messages() -> Vec<(&'static str, Message<'static>)> {
-    let requests = [hellos(), defines(), requests(), joint_requests(), holding_requests()];
-    let replies = [answers(), decisions(), joint_answers(), holding_answers(), outcomes(), goodbyes()];
+    let requests = [hellos(), defines(), requests(), joint_requests(), holding_requests(), rules_requests()];
+    let replies = [answers(), rules_answers(), decisions(), joint_answers(), holding_answers(), outcomes(), goodbyes()];
     requests.into_iter().chain(replies).flatten().collect()
 }
 
@@ -85,13 +87,20 @@ fn defines() -> Named {
     let ten_minutes = PeriodCode::Micros(600_000_000);
     let flagged = |shadow, sync, define: Define<'static>| Define { shadow, sync, rule_version: 8, ..define };
     let defines = [
-        ("define_token_bucket", Define { burst: 100, ..limit(0, TokenBucket, 300, MINUTE, "per-ip") }),
+        (
+            "define_token_bucket",
+            Define { burst: 100, keys_max: 100_000, ..limit(0, TokenBucket, 300, MINUTE, "per-ip") },
+        ),
         ("define_leaky_bucket", limit(1, LeakyBucket, 50, PeriodCode::Micros(1_000_000), "egress")),
         ("define_fixed_window", limit(2, FixedWindow, 100, MINUTE, "")),
         ("define_sliding_log", limit(3, SlidingLog, 5, ten_minutes, "login")),
         (
             "define_sliding_counter",
-            Define { rule_version: u64::MAX, ..limit(4, SlidingCounter, 1_000_000_000_000, days_400, "wide") },
+            Define {
+                rule_version: u64::MAX,
+                keys_max: u64::MAX,
+                ..limit(4, SlidingCounter, 1_000_000_000_000, days_400, "wide")
+            },
         ),
         ("define_concurrency", limit(5, Concurrency, 10, MINUTE, "")),
         ("define_day", limit(6, FixedWindow, 10_000, PeriodCode::Day, "daily")),
@@ -152,6 +161,45 @@ fn holding_requests() -> Named {
         ("release", 94, Request::Release(Release { holder, key })),
     ]
     .map(|(name, id, request)| (name, Message::Request(id, request)))
+    .into()
+}
+
+fn rules_requests() -> Named {
+    let everything = LocalCounts {
+        deny_cache: 120,
+        prefilter: 7,
+        fallback_allowed: 30,
+        fallback_denied: 2,
+        mode_denied: 0,
+        blocked: 0,
+        grant_allowed: 64,
+        grant_excess: 1,
+    };
+    let largest = LocalCounts { deny_cache: u64::MAX, ..LocalCounts::default() };
+    let refused = LocalCounts { mode_denied: 5, blocked: 1, ..LocalCounts::default() };
+    let report = |rule, shadow, counts| Request::Report(Report { rule, shadow, counts });
+    [
+        ("get_rules", 95, Request::GetRules),
+        ("report", 96, report("per-ip", false, everything)),
+        ("report_shadow", 97, report("trial", true, largest)),
+        ("report_no_rule", 98, report("", false, refused)),
+    ]
+    .map(|(name, id, request)| (name, Message::Request(id, request)))
+    .into()
+}
+
+const RULES_JSON: &[u8] =
+    br#"{"rule":[{"id":"per-ip","key":["ip"],"algorithm":"token_bucket","limit":300,"window":"60s","burst":100}]}"#;
+
+fn rules_answers() -> Named {
+    let version = RulesVersion { lineage: 1_764_540_000_000_000, version: 7 };
+    [
+        ("rules_version", 0, Reply::RulesVersion(version)),
+        ("rules_version_none", 0, Reply::RulesVersion(RulesVersion::NONE)),
+        ("rules", 95, Reply::Rules(Rules { version, json: Cow::Borrowed(RULES_JSON) })),
+        ("reported", 96, Reply::Reported),
+    ]
+    .map(|(name, id, reply)| (name, Message::Reply(id, reply)))
     .into()
 }
 

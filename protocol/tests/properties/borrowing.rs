@@ -22,7 +22,8 @@ fn lies_in(frame: &[u8], part: &[u8]) -> bool {
 /// The texts and keys of a request.
 fn parts_of_request<'a>(request: &Request<'a>) -> Vec<&'a [u8]> {
     match request {
-        Request::Ping => vec![],
+        Request::Ping | Request::GetRules => vec![],
+        Request::Report(report) => vec![report.rule.as_bytes()],
         Request::Check(charge) | Request::Take(charge) => vec![charge.key.tag(), charge.key.rest()],
         Request::Refund(refund) => vec![refund.key.tag(), refund.key.rest()],
         Request::Reset(key) => vec![key.block()],
@@ -39,6 +40,7 @@ fn parts_of_request<'a>(request: &Request<'a>) -> Vec<&'a [u8]> {
 fn parts_of_reply<'a>(reply: &'a Reply<'_>) -> Vec<&'a [u8]> {
     match reply {
         Reply::Topology(json) => vec![json],
+        Reply::Rules(rules) => vec![&rules.json],
         Reply::WrongOwner { address, .. } => vec![address.as_bytes()],
         Reply::Invalid { field, reason } => vec![field.as_bytes(), reason.as_bytes()],
         Reply::Goodbye { reason, .. } => vec![reason.as_bytes()],
@@ -50,6 +52,7 @@ fn parts_of_reply<'a>(reply: &'a Reply<'_>) -> Vec<&'a [u8]> {
 fn is_owned(reply: &Reply<'_>) -> bool {
     match reply {
         Reply::Topology(json) => matches!(json, Cow::Owned(_)),
+        Reply::Rules(rules) => matches!(rules.json, Cow::Owned(_)),
         Reply::Invalid { field, reason } => [field, reason].iter().any(|text| matches!(text, Cow::Owned(_))),
         Reply::Goodbye { reason, .. } => matches!(reason, Cow::Owned(_)),
         _ => false,

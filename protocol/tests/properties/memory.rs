@@ -2,7 +2,8 @@
 
 use std::mem::size_of;
 
-use tallyring_protocol::bounds::{NODES_MAX, REPLY_BYTES_MAX};
+use tallyring_protocol::bounds::{NODES_MAX, REPLY_BYTES_MAX, RULES_BYTES_MAX};
+use tallyring_protocol::reply::{Rules, RulesVersion};
 use tallyring_protocol::{NodeId, PlacementSeed, Reply, Topology, topology};
 
 /// Longest name of a host in DNS, with a port behind it, in bytes.
@@ -40,6 +41,13 @@ fn the_largest_cluster_fits_one_reply() {
     let json = cluster(NODES_MAX, &"h".repeat(ADDRESS_BYTES), &"z".repeat(ADDRESS_BYTES)).to_json();
     let mut bytes = Vec::new();
     Reply::Topology(json.into()).encode(0, &mut bytes);
+    assert!(bytes.len() <= REPLY_BYTES_MAX, "{} bytes", bytes.len());
+}
+
+#[test]
+fn the_longest_rules_fit_one_reply() {
+    let mut bytes = Vec::new();
+    Reply::Rules(Rules { version: RulesVersion::NONE, json: vec![b' '; RULES_BYTES_MAX].into() }).encode(1, &mut bytes);
     assert!(bytes.len() <= REPLY_BYTES_MAX, "{} bytes", bytes.len());
 }
 

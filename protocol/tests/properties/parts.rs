@@ -5,10 +5,12 @@ use tallyring_protocol::bounds::{
     CLIENT_NAME_BYTES_MAX, HANDLES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, PARTS_MAX, REASON_BYTES_MAX, RULE_ID_BYTES_MAX,
     TOKEN_BYTES_MAX,
 };
-use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Settled, Slots};
+use tallyring_protocol::reply::{
+    CheckedAll, Decision, Decisions, Grant, Released, Rules, RulesVersion, Settled, Slots,
+};
 use tallyring_protocol::{
-    Acquire, AlgorithmCode, Charge, Define, GoodbyeCode, Hello, Key, NodeId, Parts, PeriodCode, Refund, Release, Reply,
-    Request, Reserve, Role, Settle, Welcome,
+    Acquire, AlgorithmCode, Charge, Define, GoodbyeCode, Hello, Key, LocalCounts, NodeId, Parts, PeriodCode, Refund,
+    Release, Reply, Report, Request, Reserve, Role, Settle, Welcome,
 };
 
 /// A text of at most `bytes_max` bytes: often short, sometimes as long as allowed, not always ASCII.
@@ -80,7 +82,7 @@ pub(crate) fn request() -> impl Strategy<Value = RequestParts> {
     let flags = any::<[bool; 2]>();
     let at = prop::option::of(number());
     let texts = (rule, name(), parts());
-    (0..11_usize, 0..HANDLES_MAX, numbers, flags, at, key(), algorithm, period, texts).prop_map(
+    (0..13_usize, 0..HANDLES_MAX, numbers, flags, at, key(), algorithm, period, texts).prop_map(
         |(kind, handle, numbers, flags, charged_at_us, key, algorithm, period, (rule, name, parts))| RequestParts {
             kind,
             handle,
@@ -114,6 +116,17 @@ impl RequestParts {
             7 => Request::Settle(Settle { actual: cost, id: name, key }),
             8 => Request::Acquire(Acquire { limit: keep, ttl_us: burst, cost, holder: name, key }),
             9 => Request::Release(Release { holder: name, key }),
+            10 => Request::GetRules,
+            11 => Request::Report(Report {
+                rule,
+                shadow: force,
+                counts: LocalCounts {
+                    deny_cache: cost,
+                    mode_denied: keep,
+                    grant_excess: burst,
+                    ..LocalCounts::default()
+                },
+            }),
             _ => Request::Define(Define {
                 handle,
                 algorithm,
@@ -123,6 +136,7 @@ impl RequestParts {
                 shadow: force,
                 sync,
                 rule_version,
+                keys_max: keep,
                 rule,
             }),
         }
@@ -151,7 +165,7 @@ pub(crate) fn reply() -> impl Strategy<Value = ReplyParts> {
     let codes: Vec<GoodbyeCode> = (0..=u8::MAX).filter_map(GoodbyeCode::from_code).collect();
     let numbers = [number(), number(), number(), number()];
     let halves = any::<[u16; 3]>();
-    (0..18_usize, numbers, optional, any::<bool>(), texts, json, halves, role, prop::sample::select(codes)).prop_map(
+    (0..21_usize, numbers, optional, any::<bool>(), texts, json, halves, role, prop::sample::select(codes)).prop_map(
         |(kind, numbers, optional, flag, texts, json, halves, role, code)| ReplyParts {
             kind,
             numbers,
@@ -196,6 +210,11 @@ impl ReplyParts {
                 let parts = 1 + usize::from(version) % PARTS_MAX;
                 let checks = Decisions::new((0..parts).map(|part| Decision { remaining: part as u64, ..decision }));
                 Reply::CheckedAll(CheckedAll { allowed, retry_after_us: a, at_us: b, checks })
+            }
+            17 => Reply::Reported,
+            18 => Reply::RulesVersion(RulesVersion { lineage: a, version: b }),
+            19 if !self.json.is_empty() => {
+                Reply::Rules(Rules { version: RulesVersion { lineage: a, version: b }, json: (&*self.json).into() })
             }
             _ => Reply::Decision(decision),
         }

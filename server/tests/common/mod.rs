@@ -174,6 +174,7 @@ impl Native {
             shadow: false,
             sync: false,
             rule_version: 0,
+            keys_max: 0,
             rule: "",
         }));
     }

@@ -126,8 +126,8 @@ impl Frames {
         let handle = self.next_handle;
         self.next_handle += 1;
         self.handles.insert(numbers, handle);
-        let (shadow, sync, rule_version, rule) = (false, false, 0, "");
-        let define = Define { handle, algorithm, limit, period, burst, shadow, sync, rule_version, rule };
+        let (shadow, sync, rule_version, keys_max, rule) = (false, false, 0, 0, "");
+        let define = Define { handle, algorithm, limit, period, burst, shadow, sync, rule_version, keys_max, rule };
         self.push(&Request::Define(define), Subject::Limit { event: self.events, part, handle });
         Some(handle)
     }

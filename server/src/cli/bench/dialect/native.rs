@@ -49,6 +49,7 @@ fn greeting(token: &str, bucket: Bucket) -> Vec<u8> {
         shadow: false,
         sync: false,
         rule_version: 0,
+        keys_max: 0,
         rule: "",
     };
     Request::Define(define).encode(REQUEST_ID, &mut out);
