@@ -11,6 +11,7 @@
 //! - [`RateLimiter`]: a limit behind one infallible `check`.
 //! - `middleware::RateLimitLayer` (feature `tower`): that check in front of any tower service, with the headers that
 //!   clients expect.
+//! - [`retry`]: the other side, for whoever calls an API that has limits: when to try again, and when not to.
 //!
 //! Invariants:
 //! - No call waits longer than the deadline, and no queue is unbounded.
@@ -39,6 +40,7 @@ pub mod middleware;
 mod permit;
 mod reroute;
 mod reservation;
+pub mod retry;
 mod router;
 mod seeds;
 mod store;

@@ -30,6 +30,12 @@ impl WallClock {
     }
 }
 
+/// The wall's time as it is now: to read dates that others wrote, never to measure.
+#[cfg(feature = "tower")]
+pub(crate) fn wall() -> std::time::SystemTime {
+    std::time::UNIX_EPOCH + std::time::Duration::from_micros(wall_us())
+}
+
 #[cfg(not(feature = "sim"))]
 fn wall_us() -> u64 {
     #[allow(clippy::disallowed_methods, reason = "the one place where the wall clock is read")]
