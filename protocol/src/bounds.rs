@@ -36,6 +36,12 @@ pub const NAME_BYTES_MAX: usize = 128;
 /// Checks that one `check_all` decides together; the fewest is one.
 pub const PARTS_MAX: usize = 16;
 
+/// Rules of one document.
+pub const RULES_MAX: usize = 10_000;
+
+/// Longest rules document, in bytes, as text and as JSON.
+pub const RULES_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Limit handles that one connection may have defined at once; handles are `0 .. HANDLES_MAX`.
 pub const HANDLES_MAX: u16 = 16_384;
 

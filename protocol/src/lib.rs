@@ -20,6 +20,7 @@ pub mod key;
 pub mod reply;
 pub mod request;
 pub mod ring;
+pub mod rules;
 pub mod topology;
 
 pub use code::{AlgorithmCode, GoodbyeCode, Kind, Role};

@@ -1,0 +1,18 @@
+//! Which rules document somebody has.
+
+/// Names one version of one store's rules; greater is newer.
+///
+/// A store counts its versions 1, 2, 3 …; its *lineage* tells them from those of a store that began again, whose counting
+/// did too.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RulesVersion {
+    /// When the store's history of rules began, in microseconds since the Unix epoch; 0 = none.
+    pub lineage: u64,
+    /// Which document of that history; 0 = none.
+    pub version: u64,
+}
+
+impl RulesVersion {
+    /// No store's rules: what a gateway was built with.
+    pub const NONE: RulesVersion = RulesVersion { lineage: 0, version: 0 };
+}
