@@ -15,7 +15,7 @@ pub const HELLO_BYTES_MAX: usize = 1024;
 /// topology of a thousand nodes.
 pub const REPLY_BYTES_MAX: usize = RULES_BYTES_MAX + 4 * 1024;
 
-/// Longest rules document, as JSON, in bytes: some ten thousand rules.
+/// Longest rules document, in bytes, as text and as JSON: some ten thousand rules.
 pub const RULES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Longest tag and longest rest of a key, in bytes.
@@ -38,9 +38,6 @@ pub const PARTS_MAX: usize = 16;
 
 /// Rules of one document.
 pub const RULES_MAX: usize = 10_000;
-
-/// Longest rules document, in bytes, as text and as JSON.
-pub const RULES_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Limit handles that one connection may have defined at once; handles are `0 .. HANDLES_MAX`.
 pub const HANDLES_MAX: u16 = 16_384;

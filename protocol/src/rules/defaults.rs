@@ -3,12 +3,12 @@
 use super::address::{IPV6_PREFIX_BITS, Network};
 use super::fraction::Fraction;
 
-/// A family of response headers.
+/// A family of response headers: see [`headers`](crate::headers), which writes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HeaderFamily {
-    /// `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset`.
+    /// `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset`; the reset in seconds from now.
     RateLimit,
-    /// The same with `X-` before them.
+    /// The same with `X-` before them; the reset in seconds since the Unix epoch.
     XRateLimit,
     /// `RateLimit-Policy` and `RateLimit` as structured fields.
     Structured,
