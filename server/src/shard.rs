@@ -38,7 +38,7 @@ use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, Nod
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use self::command::Envelope;
+use self::command::{Envelope, KeyQuota};
 use self::guests::Guests;
 use self::mailbox::Mailbox;
 use self::native::Arrival;
@@ -164,6 +164,7 @@ pub struct Shard {
     seeds: Seeds,
     clock: Clock,
     engine: Engine,
+    quota: KeyQuota,
     stage: turn::Stage,
     joint: joint::Scratch,
     guests: Guests,
@@ -178,6 +179,7 @@ pub struct Shard {
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
     let ShardSetup { index, node, mailboxes, seeds, bounds, clock, pulse, node_connections, draining } = setup;
+    let shards = u16::try_from(mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
     let shard = Rc::new(RefCell::new(Shard {
         index,
         node,
@@ -185,6 +187,7 @@ pub async fn run(setup: ShardSetup) {
         seeds,
         clock,
         engine: Engine::new(bounds),
+        quota: KeyQuota { shards, any_rule_max: bounds.rule_keys_max as u64 },
         stage: turn::Stage::new(),
         joint: joint::Scratch::default(),
         guests: Guests::default(),
@@ -267,7 +270,7 @@ impl Shard {
     }
 
     fn shards(&self) -> u16 {
-        u16::try_from(self.mailboxes.len()).expect("a node has at most SHARDS_MAX shards")
+        self.quota.shards
     }
 
     /// Registers a connection.

@@ -28,7 +28,7 @@ use crate::export::outflow::Outflow;
 use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limit::{Algorithm, Ask, Limit};
-use crate::limits::{LimitId, Limits, Outcome, RuleCounts};
+use crate::limits::{LimitId, Limits, Outcome, RuleCounts, RuleRef};
 use crate::reservation::Reservations;
 use crate::side::Side;
 use crate::table::Table;
@@ -115,6 +115,14 @@ impl Engine {
     /// # Errors
     /// Too many limits or rules are in use.
     pub fn intern(&mut self, rule: &str, limit: Limit) -> Result<LimitId, LimitsFull> {
+        self.intern_under(RuleRef::named(rule), limit)
+    }
+
+    /// As [`intern`](Engine::intern), under a rule of which more is known than its name.
+    ///
+    /// # Errors
+    /// Too many limits or rules are in use.
+    pub fn intern_under(&mut self, rule: RuleRef<'_>, limit: Limit) -> Result<LimitId, LimitsFull> {
         self.limits.intern(rule, limit)
     }
 

@@ -32,7 +32,7 @@ pub use limit::{
     Algorithm, Ask, Calendar, Invalid, LOG_UNITS_MAX, Limit, PERIOD_US_MAX, Period, RESERVATION_TTL_US_MAX, Range,
     Reason, UNITS_MAX,
 };
-pub use limits::{LimitId, RuleCounts};
+pub use limits::{LimitId, RuleCounts, RuleRef};
 pub use time::Timestamp;
 
 mod algorithm;

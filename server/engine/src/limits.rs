@@ -38,11 +38,31 @@ impl Outcome {
     }
 }
 
+/// What limits are counted under, and what bounds the keys that they hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RuleRef<'a> {
+    /// The rule's name; empty for limits that belong to no rule.
+    pub name: &'a str,
+    /// Whether the rule is not enforced: it is counted apart from an enforced one of the same name.
+    pub shadow: bool,
+    /// Keys that the rule may hold from now on; `None` = what was said last, at first as many as [`Bounds`] give any rule.
+    pub keys_max: Option<u64>,
+}
+
+impl<'a> RuleRef<'a> {
+    /// An enforced rule, of which nothing else is said.
+    pub fn named(name: &'a str) -> RuleRef<'a> {
+        RuleRef { name, ..RuleRef::default() }
+    }
+}
+
 /// One rule's counts, for metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RuleCounts<'a> {
     /// The rule's name, as interned; empty for limits that belong to no rule.
     pub rule: &'a str,
+    /// Whether it is not enforced.
+    pub shadow: bool,
     /// Keys held now.
     pub keys: u64,
     /// Charging calls that were allowed, ever.
@@ -64,11 +84,19 @@ struct Slot {
 #[derive(Debug, Default)]
 struct Rule {
     name: Box<str>,
+    shadow: bool,
+    keys_max: u64,
     limits: usize,
     keys: u64,
     allowed: u64,
     denied: u64,
     full: u64,
+}
+
+impl Rule {
+    fn has_room(&self, keys: u64) -> bool {
+        self.keys.saturating_add(keys) <= self.keys_max
+    }
 }
 
 /// Every limit in use and every rule that was ever counted.
@@ -78,7 +106,8 @@ pub(crate) struct Limits {
     free: Vec<u32>,
     ids: BTreeMap<(u32, Limit), LimitId>,
     rules: Vec<Rule>,
-    names: BTreeMap<Box<str>, u32>,
+    /// By name: the enforced rules, then the shadow ones.
+    names: [BTreeMap<Box<str>, u32>; 2],
     limits_max: usize,
     rules_max: usize,
     rule_keys_max: u64,
@@ -91,7 +120,7 @@ impl Limits {
             free: Vec::new(),
             ids: BTreeMap::new(),
             rules: Vec::new(),
-            names: BTreeMap::new(),
+            names: Default::default(),
             limits_max: bounds.limits_max.min(LIMITS_MAX),
             rules_max: bounds.rules_max.min(u32::MAX as usize),
             rule_keys_max: bounds.rule_keys_max as u64,
@@ -99,7 +128,7 @@ impl Limits {
     }
 
     /// The id of `limit` under `rule`; the same pair has the same id, and every call needs its own release.
-    pub(crate) fn intern(&mut self, rule: &str, limit: Limit) -> Result<LimitId, LimitsFull> {
+    pub(crate) fn intern(&mut self, rule: RuleRef<'_>, limit: Limit) -> Result<LimitId, LimitsFull> {
         let rule = self.rule(rule)?;
         if let Some(&id) = self.ids.get(&(rule, limit)) {
             self.slot_mut(id).holders += 1;
@@ -138,7 +167,7 @@ impl Limits {
 
     /// Whether the rule of `id` may hold so many more keys.
     pub(crate) fn has_room(&self, id: LimitId, keys: u64) -> bool {
-        self.rules[self.slot(id).rule as usize].keys + keys <= self.rule_keys_max
+        self.rules[self.slot(id).rule as usize].has_room(keys)
     }
 
     /// One more entry uses `id`.
@@ -169,10 +198,11 @@ impl Limits {
     }
 
     pub(crate) fn counts(&self) -> impl Iterator<Item = RuleCounts<'_>> {
-        self.names.values().map(|&rule| {
+        self.names.iter().flat_map(BTreeMap::values).map(|&rule| {
             let rule = &self.rules[rule as usize];
             RuleCounts {
                 rule: &rule.name,
+                shadow: rule.shadow,
                 keys: rule.keys,
                 allowed: rule.allowed,
                 denied: rule.denied,
@@ -191,21 +221,24 @@ impl Limits {
         self.slots.capacity() * size_of::<Option<Slot>>() + self.rules.capacity() * size_of::<Rule>()
     }
 
-    fn rule(&mut self, name: &str) -> Result<u32, LimitsFull> {
-        if let Some(&rule) = self.names.get(name) {
+    fn rule(&mut self, RuleRef { name, shadow, keys_max }: RuleRef<'_>) -> Result<u32, LimitsFull> {
+        if let Some(&rule) = self.names[usize::from(shadow)].get(name) {
+            let rule_now = &mut self.rules[rule as usize];
+            rule_now.keys_max = keys_max.unwrap_or(rule_now.keys_max);
             return Ok(rule);
         }
-        let fresh = Rule { name: name.into(), ..Rule::default() };
+        let keys_max = keys_max.unwrap_or(self.rule_keys_max);
+        let fresh = Rule { name: name.into(), shadow, keys_max, ..Rule::default() };
         let rule = if self.rules.len() < self.rules_max {
             self.rules.push(fresh);
             (self.rules.len() - 1) as u32
         } else {
             let unused = self.rules.iter().position(|rule| rule.limits == 0).ok_or(LimitsFull)?;
             let old = std::mem::replace(&mut self.rules[unused], fresh);
-            self.names.remove(&old.name);
+            self.names[usize::from(old.shadow)].remove(&old.name);
             unused as u32
         };
-        self.names.insert(name.into(), rule);
+        self.names[usize::from(shadow)].insert(name.into(), rule);
         Ok(rule)
     }
 
@@ -252,12 +285,37 @@ mod tests {
     }
 
     #[test]
+    fn a_rule_in_shadow_is_counted_apart_from_the_enforced_one() {
+        let mut limits = limits(9, 9);
+        let enforced = limits.intern(RuleRef::named("a"), per_second(1)).unwrap();
+        let shadow = limits.intern(RuleRef { shadow: true, ..RuleRef::named("a") }, per_second(1)).unwrap();
+        limits.count(shadow, Outcome::Denied);
+        limits.count(enforced, Outcome::Allowed);
+        let counts = limits.counts().map(|counts| (counts.shadow, counts.allowed, counts.denied));
+        assert_eq!(counts.collect::<Vec<_>>(), [(false, 1, 0), (true, 0, 1)]);
+    }
+
+    #[test]
+    fn the_last_word_about_a_rule_says_how_many_keys_it_may_hold() {
+        let mut limits = limits(9, 9);
+        let rule = |keys_max| RuleRef { keys_max, ..RuleRef::named("a") };
+        let id = limits.intern(rule(Some(2)), per_second(1)).unwrap();
+        limits.enter(id);
+        assert_eq!((limits.has_room(id, 1), limits.has_room(id, 2)), (true, false));
+        limits.intern(rule(Some(1)), per_second(2)).unwrap();
+        limits.intern(rule(None), per_second(2)).unwrap();
+        assert!(!limits.has_room(id, 1), "an import says nothing of a bound");
+        limits.intern(rule(Some(1_000)), per_second(2)).unwrap();
+        assert!(limits.has_room(id, 999) && !limits.has_room(id, u64::MAX));
+    }
+
+    #[test]
     fn the_same_pair_has_one_id_until_the_last_release() {
         let mut limits = limits(9, 9);
-        let first = limits.intern("a", per_second(1)).unwrap();
-        assert_eq!(limits.intern("a", per_second(1)), Ok(first));
-        assert_ne!(limits.intern("b", per_second(1)), Ok(first));
-        assert_ne!(limits.intern("a", per_second(2)), Ok(first));
+        let first = limits.intern(RuleRef::named("a"), per_second(1)).unwrap();
+        assert_eq!(limits.intern(RuleRef::named("a"), per_second(1)), Ok(first));
+        assert_ne!(limits.intern(RuleRef::named("b"), per_second(1)), Ok(first));
+        assert_ne!(limits.intern(RuleRef::named("a"), per_second(2)), Ok(first));
         limits.release(first);
         assert_eq!(limits.len(), 3);
         limits.release(first);
@@ -267,7 +325,7 @@ mod tests {
     #[test]
     fn an_entry_keeps_its_limit_alive() {
         let mut limits = limits(9, 9);
-        let id = limits.intern("a", per_second(1)).unwrap();
+        let id = limits.intern(RuleRef::named("a"), per_second(1)).unwrap();
         limits.enter(id);
         limits.release(id);
         assert_eq!(*limits.get(id), per_second(1));
@@ -278,26 +336,26 @@ mod tests {
     #[test]
     fn limits_are_bounded_and_room_comes_back() {
         let mut limits = limits(2, 9);
-        let first = limits.intern("a", per_second(1)).unwrap();
-        limits.intern("a", per_second(2)).unwrap();
-        assert_eq!(limits.intern("a", per_second(3)), Err(LimitsFull));
+        let first = limits.intern(RuleRef::named("a"), per_second(1)).unwrap();
+        limits.intern(RuleRef::named("a"), per_second(2)).unwrap();
+        assert_eq!(limits.intern(RuleRef::named("a"), per_second(3)), Err(LimitsFull));
         limits.release(first);
-        assert!(limits.intern("a", per_second(3)).is_ok());
+        assert!(limits.intern(RuleRef::named("a"), per_second(3)).is_ok());
     }
 
     #[test]
     fn a_rule_keeps_its_counts_until_its_place_is_needed() {
         let mut limits = limits(9, 2);
-        let first = limits.intern("a", per_second(1)).unwrap();
+        let first = limits.intern(RuleRef::named("a"), per_second(1)).unwrap();
         limits.count(first, Outcome::Allowed);
         limits.release(first);
-        limits.intern("b", per_second(1)).unwrap();
+        limits.intern(RuleRef::named("b"), per_second(1)).unwrap();
         assert_eq!(
             limits.counts().map(|counts| (counts.rule, counts.allowed)).collect::<Vec<_>>(),
             [("a", 1), ("b", 0)]
         );
-        limits.intern("c", per_second(1)).unwrap();
+        limits.intern(RuleRef::named("c"), per_second(1)).unwrap();
         assert_eq!(limits.counts().map(|counts| counts.rule).collect::<Vec<_>>(), ["b", "c"]);
-        assert_eq!(limits.intern("d", per_second(1)), Err(LimitsFull));
+        assert_eq!(limits.intern(RuleRef::named("d"), per_second(1)), Err(LimitsFull));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tallyring_engine::{Algorithm, Ask, Calendar, Identity, Invalid, Limit, Period, Timestamp};
+use tallyring_engine::{Algorithm, Ask, Calendar, Identity, Invalid, Limit, Period, RuleRef, Timestamp};
 use tallyring_protocol::{AlgorithmCode, Define, Key, PeriodCode};
 
 use super::outlet::Outlet;
@@ -33,6 +33,10 @@ pub enum Op {
 pub struct Definition {
     /// The rule's id; empty = none.
     pub rule: Box<str>,
+    /// Whether the rule is not enforced.
+    pub shadow: bool,
+    /// Keys that the rule may hold on a shard.
+    pub keys_max: u64,
     /// The numbers.
     pub limit: Limit,
 }
@@ -42,7 +46,7 @@ impl Definition {
     ///
     /// # Errors
     /// [`Invalid`] names the first number that is out of its range.
-    pub fn from_wire(define: &Define<'_>) -> Result<Definition, Invalid> {
+    pub fn from_wire(define: &Define<'_>, quota: KeyQuota) -> Result<Definition, Invalid> {
         let period = match define.period {
             PeriodCode::Micros(us) => Period::Micros(us),
             PeriodCode::Day => Period::Calendar(Calendar::Day),
@@ -51,7 +55,28 @@ impl Definition {
         };
         let burst = (define.burst > 0).then_some(define.burst);
         let limit = Limit::new(algorithm_of(define.algorithm), define.limit, period, burst)?;
-        Ok(Definition { rule: define.rule.into(), limit })
+        Ok(Definition { rule: define.rule.into(), shadow: define.shadow, keys_max: quota.of(define.keys_max), limit })
+    }
+
+    /// What the engine is to count and bound the limit under.
+    pub fn rule(&self) -> RuleRef<'_> {
+        RuleRef { name: &self.rule, shadow: self.shadow, keys_max: Some(self.keys_max) }
+    }
+}
+
+/// How many keys of a rule a shard holds.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyQuota {
+    /// Shards of the node, over which the keys of a rule are spread evenly.
+    pub shards: u16,
+    /// Keys of any one rule, unless it says how many.
+    pub any_rule_max: u64,
+}
+
+impl KeyQuota {
+    /// A shard's share of what a rule may hold on the node, rounded up; 0 = as many as any rule.
+    fn of(self, keys_max: u64) -> u64 {
+        if keys_max == 0 { self.any_rule_max } else { keys_max.div_ceil(u64::from(self.shards)) }
     }
 }
 

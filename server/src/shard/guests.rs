@@ -27,7 +27,7 @@ impl Guests {
         if self.0.len() == GUESTS_MAX {
             self.clear(engine);
         }
-        let id = engine.intern(&definition.rule, definition.limit).ok()?;
+        let id = engine.intern_under(definition.rule(), definition.limit).ok()?;
         self.0.insert(address, (Arc::clone(definition), id));
         Some(id)
     }
@@ -54,7 +54,7 @@ mod tests {
 
     fn definition(limit: u64) -> Arc<Definition> {
         let limit = Limit::new(Algorithm::TokenBucket, limit, Period::Micros(1_000_000), None).unwrap();
-        Arc::new(Definition { rule: "".into(), limit })
+        Arc::new(Definition { rule: "".into(), shadow: false, keys_max: 1_000_000, limit })
     }
 
     #[test]

@@ -231,11 +231,11 @@ impl Shard {
             let reason = "slots are acquired and released, and bring their numbers with them";
             return Reply::invalid(Malformed::new("algorithm", reason));
         }
-        let definition = match Definition::from_wire(define) {
+        let definition = match Definition::from_wire(define, self.quota) {
             Ok(definition) => definition,
             Err(invalid) => return Refusal::from(invalid).into_reply(),
         };
-        let Ok(id) = self.engine.intern(&definition.rule, definition.limit) else { return Reply::Full };
+        let Ok(id) = self.engine.intern_under(definition.rule(), definition.limit) else { return Reply::Full };
         if let Some(replaced) = session.define(define.handle, id, definition) {
             self.engine.release(replaced.id);
         }
