@@ -30,11 +30,12 @@ pub use fields::{Malformed, path_of};
 pub use frame::{Frame, FrameError};
 pub use hello::{Hello, Welcome};
 pub use key::{IdentityHasher, IdentityKey, Key, KeyError, KeyRef, Placement, PlacementSeed};
-pub use reply::{Reply, RulesVersion};
+pub use reply::Reply;
 pub use request::{
     Acquire, Charge, Define, LocalCounts, Parts, PeriodCode, Refund, Release, Report, Request, Reserve, Settle,
 };
 pub use ring::{NodeId, Ring, shard_of};
+pub use rules::RulesVersion;
 pub use topology::{Node, Topology};
 
 /// The version of the native protocol that this crate speaks; a hello with another one is refused.

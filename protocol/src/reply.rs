@@ -10,7 +10,7 @@ mod slots;
 
 pub use self::checked_all::{CheckedAll, Decisions};
 pub use self::released::Released;
-pub use self::rules::{Rules, RulesVersion};
+pub use self::rules::Rules;
 pub use self::settled::Settled;
 pub use self::slots::Slots;
 use crate::bounds::{REASON_BYTES_MAX, WAIT_NEVER_US};
@@ -19,6 +19,7 @@ use crate::fields::{Fields, Malformed, put_text};
 use crate::frame::{self, Frame};
 use crate::hello::Welcome;
 use crate::ring::NodeId;
+use crate::rules::RulesVersion;
 
 /// Flag of a decision, also of a checked_all and of slots: the call was allowed.
 const ALLOWED: u8 = 1;

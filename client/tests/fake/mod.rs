@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tallyring_client::{Store, StoreConfig};
-use tallyring_protocol::reply::{
-    CheckedAll, Decision, Decisions, Grant, Released, Rules, RulesVersion, Settled, Slots,
-};
+use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Rules, Settled, Slots};
+use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{
     Charge, GoodbyeCode, Hello, Key, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology, Welcome, frame,
 };

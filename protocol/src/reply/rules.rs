@@ -2,33 +2,13 @@
 
 use std::borrow::Cow;
 
-use crate::bounds::RULES_BYTES_MAX;
+use crate::bounds::{HEADER_BYTES, RULES_BYTES_MAX};
 use crate::code::Kind;
 use crate::fields::{Fields, Malformed};
 use crate::frame;
-
-/// Which rules: a later document of the same store is greater, and so is any document of a store whose rules began later.
-///
-/// ```
-/// use tallyring_protocol::reply::RulesVersion;
-/// let [first, second] = [1, 2].map(|version| RulesVersion { lineage: 1_700_000_000_000_000, version });
-/// let elsewhere = RulesVersion { lineage: 1_800_000_000_000_000, version: 1 };
-/// assert!(RulesVersion::NONE < first && first < second && second < elsewhere);
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RulesVersion {
-    /// The instant at which the history of the store's rules began, in microseconds since the Unix epoch; 0 = it has none.
-    ///
-    /// A store that has lost its history begins another one, whose documents are newer than all of the lost.
-    pub lineage: u64,
-    /// The document's number in that history: 1, 2, 3 …
-    pub version: u64,
-}
+use crate::rules::RulesVersion;
 
 impl RulesVersion {
-    /// The version of a store that was never given rules.
-    pub const NONE: RulesVersion = RulesVersion { lineage: 0, version: 0 };
-
     pub(super) fn decode(fields: &mut Fields<'_>) -> Result<RulesVersion, Malformed> {
         Ok(RulesVersion { lineage: fields.u64("lineage")?, version: fields.u64("version")? })
     }
@@ -61,14 +41,38 @@ impl<'a> Rules<'a> {
         Ok(Rules { version, json: Cow::Borrowed(json) })
     }
 
+    /// What follows the header of a frame with these rules: the same for everybody who asks, so a store writes it once.
+    ///
+    /// ```
+    /// use tallyring_protocol::reply::Rules;
+    /// use tallyring_protocol::rules::RulesVersion;
+    /// use tallyring_protocol::{Reply, frame};
+    /// let rules = Rules { version: RulesVersion { lineage: 1, version: 2 }, json: b"{}".as_slice().into() };
+    /// let body = rules.to_body();
+    /// let bytes = [&Rules::header(7, &body)[..], &body].concat();
+    /// let (frame, _) = frame::split(&bytes, 1024)?.expect("a whole frame");
+    /// assert_eq!((Reply::decode(&frame)?, frame.id), (Reply::Rules(rules), 7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// If the document is empty or too long: nobody would read the frame.
-    pub(super) fn encode(&self, id: u32, out: &mut Vec<u8>) {
+    pub fn to_body(&self) -> Vec<u8> {
         assert!((1..=RULES_BYTES_MAX).contains(&self.json.len()), "a document has 1 ..= RULES_BYTES_MAX bytes");
-        out.reserve(self.json.len() + 28);
-        frame::put(out, Kind::Rules, 0, 0, id, |out| {
-            self.version.put(out);
-            out.extend_from_slice(&self.json);
-        });
+        let mut body = Vec::with_capacity(16 + self.json.len());
+        self.version.put(&mut body);
+        body.extend_from_slice(&self.json);
+        body
+    }
+
+    /// The header of the frame that answers the request with this id, to go before a [body](Rules::to_body).
+    pub fn header(id: u32, body: &[u8]) -> [u8; HEADER_BYTES] {
+        frame::header(Kind::Rules, 0, 0, id, body.len())
+    }
+
+    pub(super) fn encode(&self, id: u32, out: &mut Vec<u8>) {
+        let body = self.to_body();
+        out.extend_from_slice(&Rules::header(id, &body));
+        out.extend_from_slice(&body);
     }
 }

@@ -24,6 +24,7 @@ fn values() -> BTreeMap<&'static str, u64> {
         RULE_ID_BYTES_MAX,
         NAME_BYTES_MAX,
         PARTS_MAX,
+        RULES_MAX,
         HANDLES_MAX,
         REASON_BYTES_MAX,
         NODES_MAX,

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use tallyring_protocol::bounds::{HANDLES_MAX, WAIT_NEVER_US, WAIT_US_MAX};
-use tallyring_protocol::reply::{
-    CheckedAll, Decision, Decisions, Grant, Released, Rules, RulesVersion, Settled, Slots,
-};
+use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Rules, Settled, Slots};
+use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{
     Acquire, AlgorithmCode, Charge, Define, Frame, GoodbyeCode, Hello, KeyRef, Kind, LocalCounts, Malformed, NodeId,
     Parts, PeriodCode, Refund, Release, Reply, Report, Request, Reserve, Role, Settle, Welcome,

@@ -3,7 +3,8 @@
 use std::mem::size_of;
 
 use tallyring_protocol::bounds::{NODES_MAX, REPLY_BYTES_MAX, RULES_BYTES_MAX};
-use tallyring_protocol::reply::{Rules, RulesVersion};
+use tallyring_protocol::reply::Rules;
+use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{NodeId, PlacementSeed, Reply, Topology, topology};
 
 /// Longest name of a host in DNS, with a port behind it, in bytes.

@@ -5,9 +5,8 @@ use tallyring_protocol::bounds::{
     CLIENT_NAME_BYTES_MAX, HANDLES_MAX, KEY_BYTES_MAX, NAME_BYTES_MAX, PARTS_MAX, REASON_BYTES_MAX, RULE_ID_BYTES_MAX,
     TOKEN_BYTES_MAX,
 };
-use tallyring_protocol::reply::{
-    CheckedAll, Decision, Decisions, Grant, Released, Rules, RulesVersion, Settled, Slots,
-};
+use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Rules, Settled, Slots};
+use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{
     Acquire, AlgorithmCode, Charge, Define, GoodbyeCode, Hello, Key, LocalCounts, NodeId, Parts, PeriodCode, Refund,
     Release, Reply, Report, Request, Reserve, Role, Settle, Welcome,

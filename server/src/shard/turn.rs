@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bytes::{Buf, BytesMut};
 use tallyring_engine::{Ask, Identity, LimitId, Timestamp};
 use tallyring_protocol::bounds::REQUEST_BYTES_MAX;
-use tallyring_protocol::reply::{Rules, RulesVersion};
+use tallyring_protocol::reply::Rules;
+use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{
     AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Placement, Refund, Reply, Request, Role,
     frame, shard_of,
