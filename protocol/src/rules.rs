@@ -20,6 +20,8 @@ mod fields;
 mod fraction;
 mod key;
 mod numbers;
+#[cfg(feature = "parse")]
+mod parse;
 mod path;
 mod resolve;
 mod route;
@@ -36,6 +38,8 @@ pub use self::error::RuleError;
 pub use self::fraction::{Fraction, FractionError};
 pub use self::key::{KeyPart, PART_BYTES_MAX, PARTS_OF_KEY_MAX};
 pub use self::numbers::{LOG_UNITS_MAX, Numbers, UNITS_MAX, WINDOW_US_MAX, algorithm_from_name, algorithm_name};
+#[cfg(feature = "parse")]
+pub use self::parse::{Fault, Parsed, Syntax, parse};
 pub use self::path::normalised_path;
 pub use self::resolve::{Resolution, WINNERS_MAX, Winner};
 pub use self::route::{Route, SEGMENTS_MAX};

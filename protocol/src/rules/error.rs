@@ -21,7 +21,7 @@ impl RuleError {
 pub(crate) struct Faults(Vec<RuleError>);
 
 /// Faults that are reported of one document; what is behind them is found once they are mended.
-const FAULTS_MAX: usize = 100;
+pub(crate) const FAULTS_MAX: usize = 100;
 
 impl Faults {
     /// Notes a fault, unless the same field has one already: what follows from a fault is none.
