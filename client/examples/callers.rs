@@ -5,14 +5,17 @@
 //! cargo run --release -p tallyring-client --example callers -- 127.0.0.1:4170 64 3 1
 //! ```
 //! The arguments are the store, the concurrent callers, the seconds and the threads they run on. It measures the bare
-//! store, the limiter, which keeps its fallback warm beside, and a limiter whose store is gone. Linux only: it reads
-//! `/proc/self/stat`.
+//! store, the limiter, which resolves rules, keeps its fallback warm and remembers refusals beside, and a limiter whose
+//! store is gone. Linux only: it reads `/proc/self/stat`.
 
 use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
-use tallyring_client::{Algorithm, Ask, Key, Limit, LimiterConfig, Period, RateLimiter, Source, Store, StoreConfig};
+use tallyring_client::{
+    Algorithm, Ask, Call, Key, Limit, Period, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig,
+    Subject,
+};
 use tokio::runtime::Builder;
 use tokio::time::Instant;
 
@@ -45,32 +48,47 @@ async fn measure_all(address: String, callers: usize, span: Duration) -> Result<
         return Err("the store does not answer".into());
     }
     let limit = Limit::new(Algorithm::TokenBucket, 100, Period::Micros(60_000_000), Some(50))?;
-    let key = |n| Key::raw(format!("rl:{{acct_{n:06}}}:route").as_bytes());
-    let keys: &'static [Key] = (0..KEYS).map(key).collect::<Result<Vec<Key>, _>>()?.leak();
+    let clients: &'static [String] = (0..KEYS).map(|n| format!("acct_{n:06}")).collect::<Vec<String>>().leak();
+    let key = |client: &String| Key::raw(format!("rl:{{{client}}}:route").as_bytes());
+    let keys: &'static [Key] = clients.iter().map(key).collect::<Result<Vec<Key>, _>>()?.leak();
 
-    let limiter = RateLimiter::new(store.clone(), limit, LimiterConfig::default())?;
     let handle = store.define(limit)?;
+    let asked = store.clone();
     measure("store", callers, span, move |n| {
-        let (store, handle) = (store.clone(), handle.clone());
+        let (store, handle) = (asked.clone(), handle.clone());
         async move { store.check(&handle, &keys[n], Ask::new(1)).await.is_ok() }
     })
     .await?;
+    let limiter = RateLimiter::new(store, config()?);
     measure("limiter", callers, span, move |n| {
         let limiter = limiter.clone();
-        async move { limiter.check(&keys[n]).await.source == Source::Store }
+        async move { matches!(check(&limiter, &clients[n]).await, Source::Store | Source::DenyCache) }
     })
     .await?;
     let nowhere = Store::open(StoreConfig { seeds: vec!["127.0.0.1:1".into()], ..StoreConfig::default() });
-    let limiter = RateLimiter::new(nowhere, limit, LimiterConfig::default())?;
+    let limiter = RateLimiter::new(nowhere, config()?);
     measure("alone", callers, span, move |n| {
         let limiter = limiter.clone();
         async move {
-            let decision = limiter.check(&keys[n]).await;
+            let source = check(&limiter, &clients[n]).await;
             tokio::task::coop::consume_budget().await; // nothing else would let the other callers run
-            decision.source == Source::Fallback
+            source == Source::Fallback
         }
     })
     .await
+}
+
+/// The same limit as a rule.
+fn config() -> Result<RateLimiterConfig, Box<dyn Error>> {
+    let baked_in = RuleSet::from_json(
+        br#"{"rule":[{"id":"route","key":["client"],"algorithm":"token_bucket","limit":100,"window":"60s","burst":50}]}"#,
+    )?;
+    Ok(RateLimiterConfig { baked_in, ..RateLimiterConfig::default() })
+}
+
+async fn check(limiter: &RateLimiter, client: &str) -> Source {
+    let subject = Subject { client: Some(client), ..Subject::new("POST", "/v1/charges") };
+    limiter.check(&Call::new(subject)).await.source()
 }
 
 /// Lets so many callers call `call` with the numbers of random keys, and prints what it cost.

@@ -28,7 +28,7 @@ use axum::http::HeaderName;
 use axum::http::request::Parts;
 use axum::{Router, routing::get};
 use tallyring_client::middleware::{AddressKey, HeaderKey, KeyExtractor, Network, RateLimitLayer};
-use tallyring_client::{Algorithm, Limit, LimiterConfig, Period, RateLimiter, Store, StoreConfig};
+use tallyring_client::{RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -42,12 +42,15 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ..StoreConfig::default()
     });
 
-    // 2. The limit. The numbers are checked here, once; nothing behind this line can be given an impossible limit.
-    let period = Period::Micros(args.window_s.saturating_mul(1_000_000));
-    let limit = Limit::new(Algorithm::TokenBucket, args.limit, period, Some(args.burst))?;
+    // 2. The rules that hold until the store says others. They are checked here, once, and so are those of the store.
+    let Args { limit, window_s, burst, .. } = args;
+    let rule = format!(
+        r#"{{"id":"per-client","key":["client"],"algorithm":"token_bucket","limit":{limit},"window":"{window_s}s","burst":{burst}}}"#
+    );
+    let baked_in = RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes())?;
 
     // 3. The limiter. Its `check` always answers: from the store, or alone, within this gateway's share of the limit.
-    let limiter = RateLimiter::new(store, limit, LimiterConfig { name: "per-client".into(), ..Default::default() })?;
+    let limiter = RateLimiter::new(store, RateLimiterConfig { baked_in, ..RateLimiterConfig::default() });
 
     // 4. Whose budget: the API key's, else the address's. In production put a header like this behind authentication,
     //    or anybody can invent a fresh budget by inventing a key.

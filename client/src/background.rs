@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use crate::error::StoreError;
 
@@ -45,6 +46,19 @@ impl Background {
         name[..16].copy_from_slice(&self.instance.to_le_bytes());
         name[16..].copy_from_slice(&number.to_le_bytes());
         name
+    }
+
+    /// Runs something that goes on if nobody waits for it; `None` if too much is under way already.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Option<JoinHandle<T>> {
+        let leave = Arc::clone(&self.leave).try_acquire_owned().ok()?;
+        Some(self.runtime.spawn(async move {
+            let done = work.await;
+            drop(leave);
+            done
+        }))
     }
 
     /// Says a word, a few times if it has to.

@@ -1,15 +1,52 @@
 //! What a limiter answers: always something.
 
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tallyring_engine::Wait;
+use smallvec::SmallVec;
+use tallyring_protocol::rules::{Rule, RuleSet};
+use tallyring_protocol::{Key, RulesVersion};
 
-use crate::StoreDecision;
+use crate::held::Held;
+use crate::limiter::{Limited, Snapshot};
 
-/// Whether a request may go on, and what its sender may be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether a request may go on, what decided that, and what its sender may be told.
+///
+/// Slots that it holds, of rules that limit concurrency, are released when its last clone is dropped: see
+/// [`Decision::held`].
+#[derive(Clone, Debug)]
 pub struct Decision {
-    /// Whether the request may go on. A refused request took nothing.
+    /// Whether the request may go on. A refused request has taken nothing of any rule.
+    pub allowed: bool,
+    /// What was decided by each enforced rule that applies, in the order of the document. Of a refused request those are
+    /// left out that did not have to be asked any more.
+    pub checks: SmallVec<[RuleDecision; 2]>,
+    /// How close the closest of them is to its end.
+    pub level: Level,
+    /// The rules that were in force.
+    pub version: RulesVersion,
+    pub(crate) speaker: Option<usize>,
+    pub(crate) held: Held,
+}
+
+/// How much of a budget is left, coarsely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Enough.
+    Ok,
+    /// Allowed, but a rule's `soft` fraction is used: time to degrade or to warn.
+    Soft,
+    /// Refused.
+    Denied,
+}
+
+/// What one rule decided.
+#[derive(Clone, Debug)]
+pub struct RuleDecision {
+    /// The rule.
+    pub rule: RuleRef,
+    /// Whether this rule lets the request pass.
     pub allowed: bool,
     /// The ceiling: a bucket's burst, else the limit. From the fallback: that of this gateway's share.
     pub limit: u64,
@@ -23,8 +60,14 @@ pub struct Decision {
     pub delay: Duration,
     /// Who decided.
     pub source: Source,
-    /// The instant of the charge on the store's clock, in microseconds, if the store decided: a refund names it.
+    /// The instant of the charge on the store's clock, in microseconds, if the store charged: a refund names it.
     pub charged_at_us: Option<u64>,
+    /// Units that were charged.
+    pub(crate) charged: u64,
+    /// Whose budget.
+    pub(crate) key: Key,
+    /// The key's keyed hash in this gateway.
+    pub(crate) identity: u64,
 }
 
 /// Who decided.
@@ -32,56 +75,136 @@ pub struct Decision {
 pub enum Source {
     /// The store: the count is exact and shared.
     Store,
+    /// This gateway's memory of a refusal that still holds.
+    DenyCache,
+    /// This gateway's own count of a hot key, which alone is over the limit.
+    Prefilter,
+    /// Units that this gateway has taken from the store ahead of time.
+    Grant,
     /// This gateway alone, within its share of the limit: the store could not be asked.
     Fallback,
-    /// Nobody: the store could not be asked and the limiter's mode is to deny then.
+    /// Nobody: the store could not be asked and the rule's mode is to deny then.
     Mode,
+    /// The rule itself: it blocks whatever it matches.
+    Rule,
 }
 
-/// When to try again while the store is gone and the mode is to deny: about the time that a failover takes.
-const RETRY_WHEN_GONE: Duration = Duration::from_secs(1);
+impl Source {
+    /// The name in answers and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Source::Store => "store",
+            Source::DenyCache => "deny_cache",
+            Source::Prefilter => "prefilter",
+            Source::Grant => "grant",
+            Source::Fallback => "fallback",
+            Source::Mode => "mode",
+            Source::Rule => "rule",
+        }
+    }
+}
+
+/// A rule, and the set that it is from, which it keeps alive.
+#[derive(Clone)]
+pub struct RuleRef {
+    snapshot: Arc<Snapshot>,
+    order: usize,
+}
+
+impl RuleRef {
+    pub(crate) fn new(snapshot: &Arc<Snapshot>, order: usize) -> RuleRef {
+        RuleRef { snapshot: Arc::clone(snapshot), order }
+    }
+
+    /// The set that it is from.
+    pub fn rules(&self) -> &Arc<RuleSet> {
+        &self.snapshot.rules
+    }
+
+    /// How this gateway enforces it.
+    pub(crate) fn limited(&self) -> &Limited {
+        self.snapshot.limited(self.order)
+    }
+}
+
+impl Deref for RuleRef {
+    type Target = Rule;
+
+    fn deref(&self) -> &Rule {
+        &self.snapshot.rules.rules()[self.order]
+    }
+}
+
+impl std::fmt::Debug for RuleRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("RuleRef").field(&self.id()).finish()
+    }
+}
 
 impl Decision {
-    pub(crate) fn from_store(limit: u64, decision: &StoreDecision) -> Decision {
-        Decision {
-            allowed: decision.allowed,
-            limit,
-            remaining: decision.remaining,
-            retry_after: (!decision.never()).then(|| Duration::from_micros(decision.retry_after_us)),
-            reset_after: Duration::from_micros(decision.reset_after_us),
-            delay: Duration::from_micros(decision.delay_us.unwrap_or(0)),
-            source: Source::Store,
-            charged_at_us: Some(decision.at_us),
-        }
+    pub(crate) fn new(checks: SmallVec<[RuleDecision; 2]>, version: RulesVersion, held: Held) -> Decision {
+        let allowed = checks.iter().all(|check| check.allowed);
+        let level = match checks.iter().any(RuleDecision::is_soft) {
+            _ if !allowed => Level::Denied,
+            true => Level::Soft,
+            false => Level::Ok,
+        };
+        Decision { allowed, speaker: speaker(&checks, allowed), checks, level, version, held }
     }
 
-    pub(crate) fn from_fallback(decision: &tallyring_engine::Decision) -> Decision {
-        let duration = |micros| Duration::from_micros(tallyring_engine::saturating_us(micros));
-        Decision {
-            allowed: decision.allowed,
-            limit: decision.limit,
-            remaining: decision.remaining,
-            retry_after: match decision.retry_after {
-                Wait::Micros(micros) => Some(duration(micros)),
-                Wait::Never => None,
-            },
-            reset_after: duration(decision.reset_after_us),
-            delay: duration(decision.delay_us.unwrap_or(0)),
-            source: Source::Fallback,
-            charged_at_us: None,
-        }
+    /// The rule that the request's sender is told about; `None` if no rule applies.
+    ///
+    /// Of a refused request the one with the longest wait, of an allowed one that with the fewest units left; the first
+    /// in the document if there are several.
+    pub fn speaker(&self) -> Option<&RuleDecision> {
+        self.speaker.map(|at| &self.checks[at])
     }
 
-    pub(crate) fn denied_by_mode(limit: u64) -> Decision {
-        Decision {
-            allowed: false,
-            limit,
-            remaining: 0,
-            retry_after: Some(RETRY_WHEN_GONE),
-            reset_after: RETRY_WHEN_GONE,
-            delay: Duration::ZERO,
-            source: Source::Mode,
-            charged_at_us: None,
-        }
+    /// The rules that refused, in the order of the document.
+    pub fn denied(&self) -> impl Iterator<Item = &RuleDecision> {
+        self.checks.iter().filter(|check| !check.allowed)
     }
+
+    /// The smallest wait after which the same call would pass: zero if it did, `None` if no wait helps.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.speaker().map_or(Some(Duration::ZERO), |speaker| speaker.retry_after)
+    }
+
+    /// Who decided for the [speaker](Decision::speaker); the rules themselves if none applies.
+    pub fn source(&self) -> Source {
+        self.speaker().map_or(Source::Rule, |speaker| speaker.source)
+    }
+
+    /// How long the request should be held so that the output keeps the rate of every leaky bucket that it passed.
+    pub fn delay(&self) -> Duration {
+        self.checks.iter().map(|check| check.delay).max().unwrap_or_default()
+    }
+
+    /// The slots that are held for this request. Keep a clone of it until the response has ended, its body included;
+    /// they are released when the last clone, and this decision, are dropped.
+    pub fn held(&self) -> &Held {
+        &self.held
+    }
+}
+
+impl RuleDecision {
+    /// Whether the rule's `soft` fraction of its ceiling is used.
+    fn is_soft(&self) -> bool {
+        // By this decision's own ceiling: the fallback's is a share of the rule's.
+        self.rule.soft().is_some_and(|soft| soft.is_reached(self.limit.saturating_sub(self.remaining), self.limit))
+    }
+}
+
+fn speaker(checks: &[RuleDecision], allowed: bool) -> Option<usize> {
+    let checks = checks.iter().enumerate();
+    let speaker = if allowed {
+        checks.min_by_key(|(_, check)| check.remaining)
+    } else {
+        // The first of the longest: `max_by_key` would take the last.
+        checks
+            .filter(|(_, check)| !check.allowed)
+            .rev()
+            .max_by_key(|(_, check)| check.retry_after.unwrap_or(Duration::MAX))
+    };
+    speaker.map(|(at, _)| at)
 }

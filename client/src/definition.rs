@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 use tallyring_engine::{Algorithm, Calendar, Limit, Period};
 use tallyring_protocol::bounds::HANDLES_MAX;
+use tallyring_protocol::rules::Numbers;
 use tallyring_protocol::{AlgorithmCode, Define, PeriodCode};
 
 use crate::error::HandlesFull;
@@ -116,6 +117,33 @@ fn period_code(period: Period) -> PeriodCode {
         Period::Calendar(Calendar::Day) => PeriodCode::Day,
         Period::Calendar(Calendar::Week) => PeriodCode::Week,
         Period::Calendar(Calendar::Month) => PeriodCode::Month,
+    }
+}
+
+/// A rule's numbers as the engine takes them.
+pub(crate) fn limit_of(numbers: &Numbers) -> Limit {
+    let burst = (numbers.burst > 0).then_some(numbers.burst);
+    Limit::new(algorithm_of(numbers.algorithm), numbers.limit, period_of(numbers.period), burst)
+        .expect("the numbers of a compiled rule are within the engine's bounds")
+}
+
+fn algorithm_of(code: AlgorithmCode) -> Algorithm {
+    match code {
+        AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
+        AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,
+        AlgorithmCode::FixedWindow => Algorithm::FixedWindow,
+        AlgorithmCode::SlidingLog => Algorithm::SlidingLog,
+        AlgorithmCode::SlidingCounter => Algorithm::SlidingCounter,
+        AlgorithmCode::Concurrency => Algorithm::Concurrency,
+    }
+}
+
+fn period_of(code: PeriodCode) -> Period {
+    match code {
+        PeriodCode::Micros(micros) => Period::Micros(micros),
+        PeriodCode::Day => Period::Calendar(Calendar::Day),
+        PeriodCode::Week => Period::Calendar(Calendar::Week),
+        PeriodCode::Month => Period::Calendar(Calendar::Month),
     }
 }
 

@@ -81,6 +81,16 @@ impl StoreError {
 }
 
 impl StoreError {
+    /// Whether the store surely has not done what it was asked for, so that it can be asked again.
+    pub(crate) fn is_undone(&self) -> bool {
+        use StoreError::*;
+        match self {
+            Timeout | ConnectionLost | Unexpected => false,
+            Unreachable | BreakerOpen | Busy | Overloaded | Full | Unavailable => true,
+            WrongOwner { .. } | Moving { .. } | Invalid { .. } => true,
+        }
+    }
+
     /// Whether the store may have done what it was asked for all the same: at this attempt, or at one before it whose
     /// answer was lost.
     pub(crate) fn leaves_doubt(&self) -> bool {

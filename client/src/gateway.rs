@@ -4,8 +4,8 @@ use std::sync::Weak;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use tallyring_protocol::Topology;
-use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tallyring_protocol::{RulesVersion, Topology};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 
 use crate::config::StoreConfig;
 use crate::router::Router;
@@ -23,6 +23,8 @@ pub(crate) struct Gateway {
     router: Weak<Router>,
     changed: Notify,
     waiting: Semaphore,
+    /// The newest rules that any node has announced.
+    rules: watch::Sender<RulesVersion>,
     /// Whether the seeds have not failed yet: a first call may wait for their answer.
     is_hopeful: AtomicBool,
 }
@@ -37,6 +39,7 @@ impl Gateway {
             router,
             changed: Notify::new(),
             waiting: Semaphore::new(WAITING_MAX),
+            rules: watch::Sender::new(RulesVersion::NONE),
             is_hopeful: AtomicBool::new(true),
             config,
         }
@@ -62,6 +65,20 @@ impl Gateway {
         if let Some(router) = self.router.upgrade() {
             router.learn(topology);
         }
+    }
+
+    /// A node has announced its rules: the newest are remembered.
+    pub(crate) fn announce_rules(&self, version: RulesVersion) {
+        self.rules.send_if_modified(|known| {
+            let is_newer = version > *known;
+            *known = version.max(*known);
+            is_newer
+        });
+    }
+
+    /// What was announced, and will be.
+    pub(crate) fn announced_rules(&self) -> watch::Receiver<RulesVersion> {
+        self.rules.subscribe()
     }
 
     /// Something that a call may wait for: a topology came, a connection came up, or will not soon.

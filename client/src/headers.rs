@@ -14,7 +14,7 @@ use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use tallyring_engine::{Calendar, Limit, Period};
 
-use crate::decision::Decision;
+use crate::decision::RuleDecision;
 
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -41,6 +41,23 @@ impl HeaderFamily {
     pub const ALL: [HeaderFamily; 2] = [HeaderFamily::Structured, HeaderFamily::XRateLimit];
 }
 
+/// What is said of a decision.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    allowed: bool,
+    limit: u64,
+    remaining: u64,
+    retry_after: Option<Duration>,
+    reset_after: Duration,
+}
+
+impl From<&RuleDecision> for Said {
+    fn from(decision: &RuleDecision) -> Said {
+        let RuleDecision { allowed, limit, remaining, retry_after, reset_after, .. } = *decision;
+        Said { allowed, limit, remaining, retry_after, reset_after }
+    }
+}
+
 /// What does not change from one response to the next: the policy's name and numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Policy {
@@ -59,7 +76,7 @@ impl Policy {
 }
 
 /// Writes the headers of a decision, the same set whether it allows or refuses.
-pub(crate) fn write(headers: &mut HeaderMap, policy: &Policy, decision: &Decision, families: &[HeaderFamily]) {
+pub(crate) fn write(headers: &mut HeaderMap, policy: &Policy, decision: &Said, families: &[HeaderFamily]) {
     let wait_s = wait_s(decision);
     for family in families {
         match family {
@@ -82,7 +99,7 @@ pub(crate) fn write(headers: &mut HeaderMap, policy: &Policy, decision: &Decisio
 
 /// When there is more: after a refusal, when the same request would pass; else when the whole budget is free again.
 /// Nothing if no wait helps.
-fn wait_s(decision: &Decision) -> Option<u64> {
+fn wait_s(decision: &Said) -> Option<u64> {
     if decision.allowed { Some(seconds_up(decision.reset_after)) } else { decision.retry_after.map(seconds_up) }
 }
 
@@ -120,28 +137,24 @@ fn value(text: &str) -> HeaderValue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decision::Source;
     use tallyring_engine::Algorithm;
 
     fn bucket() -> Limit {
         Limit::new(Algorithm::TokenBucket, 20, Period::Micros(60_000_000), Some(10)).unwrap()
     }
 
-    fn decision() -> Decision {
-        Decision {
+    fn decision() -> Said {
+        Said {
             allowed: true,
             limit: 10,
             remaining: 7,
             retry_after: Some(Duration::ZERO),
             reset_after: Duration::from_micros(8_000_001),
-            delay: Duration::ZERO,
-            source: Source::Store,
-            charged_at_us: Some(1),
         }
     }
 
     /// Compares everything that is sent, a header a line.
-    fn check(name: &str, decision: Decision, families: &[HeaderFamily], expect: &[&str]) {
+    fn check(name: &str, decision: Said, families: &[HeaderFamily], expect: &[&str]) {
         let mut headers = HeaderMap::new();
         write(&mut headers, &Policy::new(name, bucket()), &decision, families);
         let mut lines: Vec<String> =
@@ -166,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_refused_request_is_told_when_to_come_back_and_never_too_early() {
-        let refused = |micros| Decision {
+        let refused = |micros| Said {
             allowed: false,
             remaining: 0,
             retry_after: Some(Duration::from_micros(micros)),
@@ -185,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_request_that_no_wait_helps_is_not_told_to_wait() {
-        let never = Decision { allowed: false, retry_after: None, ..decision() };
+        let never = Said { allowed: false, retry_after: None, ..decision() };
         let expect = ["ratelimit-policy: \"p\";q=10;w=30", "ratelimit: \"p\";r=7"];
         check("p", never, &[HeaderFamily::Structured], &expect);
     }

@@ -21,23 +21,28 @@
 
 #[cfg(feature = "tower")]
 mod address;
+mod arrears;
 mod background;
 mod breaker;
 mod config;
 mod connection;
 mod decision;
 mod definition;
+mod deny_cache;
 mod error;
 mod fallback;
 mod gateway;
+mod grants;
 #[cfg(feature = "tower")]
 mod headers;
+mod held;
 mod joint;
 mod keyed;
 mod limiter;
 #[cfg(feature = "tower")]
 pub mod middleware;
 mod permit;
+mod prefilter;
 mod reroute;
 mod reservation;
 pub mod retry;
@@ -47,12 +52,13 @@ mod store;
 mod sys;
 
 pub use config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
-pub use decision::{Decision, Source};
+pub use decision::{Decision, Level, RuleDecision, RuleRef, Source};
 pub use definition::{Definition, LimitHandle};
 pub use error::{HandlesFull, StoreError};
+pub use held::Held;
 pub use joint::{Check, StoreJoint};
 pub use keyed::{Keyed, raw_key};
-pub use limiter::{Counts, LimiterConfig, LimiterError, Mode, NAME_BYTES_MAX, RateLimiter};
+pub use limiter::{Call, Counts, GroupFilter, RateLimiter, RateLimiterConfig, Reserved};
 pub use permit::{Hold, Permit};
 pub use reservation::Reservation;
 pub use store::Store;
@@ -61,4 +67,5 @@ pub use tallyring_protocol::reply::{
     Decision as StoreDecision, Grant as StoreGrant, Released as StoreReleased, Settled as StoreSettled,
     Slots as StoreSlots,
 };
-pub use tallyring_protocol::{Key, KeyError};
+pub use tallyring_protocol::rules::{Lookup, RuleError, RuleSet, Subject};
+pub use tallyring_protocol::{Key, KeyError, RulesVersion};

@@ -1,203 +1,186 @@
-//! A limiter: one limit behind a `check` that always answers.
+//! The limiter: rules, store and fallback behind one `check` that always answers. What a gateway calls.
+
+mod call;
+mod counts;
+mod follow;
+mod reserved;
+mod shadow;
+mod slot;
+mod snapshot;
+mod tab;
+mod undo;
+mod upkeep;
+mod verdict;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use tallyring_engine::{Algorithm, Ask, Limit};
-use tallyring_protocol::{Key, KeyRef};
+use arc_swap::ArcSwap;
+use tallyring_engine::Timestamp;
+use tallyring_protocol::rules::{Mode, RuleSet};
+use tallyring_protocol::{IdentityHasher, IdentityKey, Key, RulesVersion};
 
-use crate::decision::{Decision, Source};
-use crate::definition::{Definition, LimitHandle};
-use crate::error::{HandlesFull, StoreError};
-use crate::fallback::Fallback;
-use crate::keyed::Keyed;
+pub use self::call::{Call, GroupFilter};
+pub use self::counts::Counts;
+use self::counts::Tally;
+pub use self::reserved::Reserved;
+pub(crate) use self::slot::Slot;
+pub(crate) use self::snapshot::{Limited, Snapshot};
+use self::tab::{Manner, Tab};
+use crate::arrears::{Arrears, Owed};
+use crate::decision::{Decision, RuleDecision, Source};
+use crate::deny_cache::DenyCache;
+use crate::error::StoreError;
+use crate::fallback::{Fallback, Whose};
+use crate::prefilter::Prefilter;
 use crate::store::Store;
 use crate::sys::clock::{self, WallClock};
 use crate::sys::random::Random;
 
-/// Longest name of a limiter, in bytes.
-pub const NAME_BYTES_MAX: usize = 64;
-
-/// What a limiter does beside its limit.
-///
-/// ```
-/// use tallyring_client::{LimiterConfig, Mode};
-/// let config = LimiterConfig { name: "logins".into(), mode: Mode::Deny, ..LimiterConfig::default() };
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LimiterConfig {
-    /// The rule's id: the store counts outcomes by it, headers show it. `1 ..=` [`NAME_BYTES_MAX`] printable ASCII characters.
-    pub name: String,
-    /// What happens while the store cannot be asked.
-    pub mode: Mode,
-    /// How many gateways share the limit, until the store has said it: it counts them, and its last number is kept.
-    pub fallback_gateways: u32,
-    /// Memory for the fallback's counters, in bytes, at most about this.
+/// What a limiter does beside its rules.
+#[derive(Clone, Debug)]
+pub struct RateLimiterConfig {
+    /// The rules that hold until the store has said others: what a gateway that never met its store enforces.
+    pub baked_in: RuleSet,
+    /// Whether the store's rules replace them, and each other. If not, the baked-in ones hold for ever.
+    pub follows_store: bool,
+    /// Memory for the local copies of counters, in bytes, at most about this; for the pre-filter once more.
     pub fallback_bytes_max: usize,
 }
 
-impl Default for LimiterConfig {
-    fn default() -> LimiterConfig {
-        LimiterConfig {
-            name: "default".to_owned(),
-            mode: Mode::Protect,
-            fallback_gateways: 1,
-            fallback_bytes_max: 16 << 20,
-        }
+impl Default for RateLimiterConfig {
+    /// No rules until the store says some; 16 MiB.
+    fn default() -> RateLimiterConfig {
+        RateLimiterConfig { baked_in: RuleSet::empty(), follows_store: true, fallback_bytes_max: 16 << 20 }
     }
 }
 
-/// What happens while the store cannot be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mode {
-    /// This gateway decides alone, within its share of the limit.
-    Protect,
-    /// Nobody passes: for limits that cost money when they leak.
-    Deny,
-}
-
-/// Why there is no such limiter.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LimiterError {
-    /// Too many limits are in use.
-    #[error(transparent)]
-    HandlesFull(#[from] HandlesFull),
-    /// Slots are acquired and released, not checked.
-    #[error("algorithm: concurrency cannot be checked")]
-    Concurrency,
-    /// The name does not fit a header.
-    #[error("name: {name:?} is not 1 ..= {NAME_BYTES_MAX} printable ASCII characters")]
-    Name {
-        /// The name that came.
-        name: String,
-    },
-}
-
-/// How a limiter has answered since it was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Allowed by the store.
-    pub store_allowed: u64,
-    /// Denied by the store.
-    pub store_denied: u64,
-    /// Allowed by the fallback: what the limit may have been exceeded by.
-    pub fallback_allowed: u64,
-    /// Denied by the fallback.
-    pub fallback_denied: u64,
-    /// Denied because the mode is [`Mode::Deny`].
-    pub mode_denied: u64,
-}
-
-/// A limit that requests are checked against. Cheap to clone; the clones share everything.
+/// Rules that requests are checked against. Cheap to clone; the clones share everything.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use tallyring_client::{Algorithm, Limit, LimiterConfig, Period, RateLimiter, Store, StoreConfig};
+/// use tallyring_client::{Call, RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig, Subject};
 ///
+/// let baked_in = RuleSet::from_json(
+///     br#"{"rule":[{"id":"per-client","key":["client"],"algorithm":"token_bucket","limit":300,"window":"60s"}]}"#,
+/// )?;
 /// let store = Store::open(StoreConfig::default());
-/// let limit = Limit::new(Algorithm::TokenBucket, 300, Period::Micros(60_000_000), Some(100))?;
-/// let limiter = RateLimiter::new(store, limit, LimiterConfig::default())?;
+/// let limiter = RateLimiter::new(store, RateLimiterConfig { baked_in, ..RateLimiterConfig::default() });
 ///
-/// let decision = limiter.check("customer 42").await;
-/// if !decision.allowed {
-///     println!("again in {:?}, says {:?}", decision.retry_after, decision.source);
+/// let subject = Subject { client: Some("cust_42"), ..Subject::new("POST", "/v1/charges") };
+/// let decision = limiter.check(&Call::new(subject)).await;
+/// if let Some(speaker) = decision.speaker().filter(|_| !decision.allowed) {
+///     println!("{}: again in {:?}, says {:?}", speaker.rule.id(), speaker.retry_after, speaker.source);
 /// }
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
 pub struct RateLimiter(Arc<Inner>);
 
+/// What the clones, and the calls under way, share.
 #[derive(Debug)]
-struct Inner {
+pub(crate) struct Inner {
     store: Store,
-    limit: LimitHandle,
-    config: LimiterConfig,
-    fallback: Fallback,
+    snapshot: ArcSwap<Snapshot>,
+    /// Under a secret, so that outsiders cannot choose keys that share a counter here.
+    hasher: IdentityHasher,
     clock: WallClock,
+    deny: DenyCache,
+    prefilter: Prefilter,
+    fallback: Fallback,
+    arrears: Arrears,
     tally: Tally,
+    /// Numbers local holders of slots.
+    holders: AtomicU64,
     /// Whether the last answer came without the store: a change is worth a line in the log, each answer is not.
     is_alone: AtomicBool,
 }
 
-#[derive(Debug, Default)]
-struct Tally {
-    store_allowed: AtomicU64,
-    store_denied: AtomicU64,
-    fallback_allowed: AtomicU64,
-    fallback_denied: AtomicU64,
-    mode_denied: AtomicU64,
-}
-
 impl RateLimiter {
-    /// A limiter of `limit`, counted in `store`.
+    /// A limiter whose keys are counted in `store`.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime: following the store's rules, and telling it what was decided here, are tasks.
+    pub fn new(store: Store, config: RateLimiterConfig) -> RateLimiter {
+        let secret = Random::from_os().next_u128().to_le_bytes();
+        let inner = Arc::new(Inner {
+            snapshot: ArcSwap::from_pointee(Snapshot::new(config.baked_in, RulesVersion::NONE, None)),
+            hasher: IdentityHasher::new(IdentityKey(secret)),
+            clock: WallClock::start(),
+            deny: DenyCache::new(),
+            prefilter: Prefilter::new(config.fallback_bytes_max),
+            fallback: Fallback::new(config.fallback_bytes_max),
+            arrears: Arrears::default(),
+            tally: Tally::default(),
+            holders: AtomicU64::new(0),
+            is_alone: AtomicBool::new(false),
+            store,
+        });
+        tokio::spawn(upkeep::keep_up(Arc::downgrade(&inner)));
+        if config.follows_store {
+            tokio::spawn(follow::follow(Arc::downgrade(&inner)));
+        }
+        RateLimiter(inner)
+    }
+
+    /// Decides by every rule that applies, and charges all of them or none. Answers within the store's deadline,
+    /// whatever happens. The call is not needed any more once this has returned its future.
+    pub fn check<'a>(&'a self, call: &Call<'_>) -> impl Future<Output = Decision> + Send + use<'a> {
+        self.check_groups(call, &GroupFilter::All)
+    }
+
+    /// Decides by the rules of some groups alone.
+    pub fn check_groups<'a>(
+        &'a self,
+        call: &Call<'_>,
+        groups: &GroupFilter,
+    ) -> impl Future<Output = Decision> + Send + use<'a> {
+        Tab::open(&self.0, call, groups, Manner::Check).decide()
+    }
+
+    /// Charges an estimate, of at least one unit, that can be corrected within `ttl`, at most a day: see [`Reserved`].
+    /// A denial has reserved nothing.
+    pub fn reserve<'a>(&'a self, call: &Call<'_>, ttl: Duration) -> impl Future<Output = Reserved> + Send + use<'a> {
+        let call = Call { cost: call.cost.max(1), ..*call };
+        let tab = Tab::open(&self.0, &call, &GroupFilter::All, Manner::Reserve(ttl));
+        async move {
+            let (decision, reservations) = tab.reserve().await;
+            Reserved::new(&self.0, decision, reservations)
+        }
+    }
+
+    /// Gives back what `decision` charged: for a request that turned out to cost nothing. If the store cannot be asked
+    /// it is lost there, and the customer waits for what was never used; never the other way round.
+    pub async fn refund(&self, decision: &Decision) {
+        for check in decision.checks.iter().filter(|_| decision.allowed) {
+            self.0.refund_here(check, check.charged);
+            if let Some(charged_at_us) = check.charged_at_us {
+                let handle = check.rule.limited().handle();
+                let _ = self.0.store.refund(handle, &check.key, check.charged, Some(charged_at_us)).await;
+                self.0.deny.cancel(check.identity);
+            }
+        }
+    }
+
+    /// Gives whoever makes this call their whole budget back, under every rule that applies. The store's token has to be
+    /// an admin's. Other gateways may believe their last refusal for a second more.
     ///
     /// # Errors
-    /// [`LimiterError`], for a name or an algorithm that cannot be.
-    pub fn new(store: Store, limit: Limit, config: LimiterConfig) -> Result<RateLimiter, LimiterError> {
-        if limit.algorithm() == Algorithm::Concurrency {
-            return Err(LimiterError::Concurrency);
-        }
-        if !is_name(&config.name) {
-            return Err(LimiterError::Name { name: config.name });
-        }
-        let handle = store.define(Definition { rule: config.name.clone(), ..limit.into() })?;
-        let secret = Random::from_os().next_u128().to_le_bytes();
-        Ok(RateLimiter(Arc::new(Inner {
-            fallback: Fallback::new(limit, config.fallback_bytes_max, secret),
-            store,
-            limit: handle,
-            config,
-            clock: WallClock::start(),
-            tally: Tally::default(),
-            is_alone: AtomicBool::new(false),
-        })))
+    /// The first that the store had with one of the keys; the others are reset all the same.
+    pub async fn reset(&self, call: &Call<'_>) -> Result<(), StoreError> {
+        let tab = Tab::open(&self.0, call, &GroupFilter::All, Manner::Check);
+        tab.reset().await
     }
 
-    /// Asks for one unit of a key's budget. Answers within the store's deadline, whatever happens.
-    pub async fn check(&self, key: &(impl Keyed + ?Sized)) -> Decision {
-        self.ask(key, Ask::new(1)).await
+    /// The rules that are in force.
+    pub fn rules(&self) -> Arc<RuleSet> {
+        Arc::clone(&self.0.snapshot.load().rules)
     }
 
-    /// Asks for as much, and with as much left for others, as `ask` says. Answers within the store's deadline.
-    pub async fn ask(&self, key: &(impl Keyed + ?Sized), ask: Ask) -> Decision {
-        let key: &Key = &key.key();
-        let decision = match self.0.store.check(&self.0.limit, key, ask).await {
-            Ok(decided) => {
-                self.note_store();
-                self.keep_warm(key.as_ref(), ask, decided.allowed);
-                Decision::from_store(self.limit().ceiling(), &decided)
-            }
-            Err(error) => {
-                self.note_alone(&error);
-                self.decide_alone(key.as_ref(), ask)
-            }
-        };
-        self.0.tally.count(&decision);
-        decision
-    }
-
-    /// Gives back what `decision` charged: for a request that turned out to cost nothing. Without the store it is lost
-    /// there, and the customer waits for what was never used; never the other way round.
-    pub async fn refund(&self, key: &(impl Keyed + ?Sized), cost: u64, decision: &Decision) {
-        if !decision.allowed {
-            return; // it took nothing
-        }
-        let key: &Key = &key.key();
-        let now = self.0.clock.at(clock::now());
-        self.0.fallback.refund(now, key.as_ref(), cost, self.gateways());
-        if decision.source == Source::Store {
-            let _ = self.0.store.refund(&self.0.limit, key, cost, decision.charged_at_us).await;
-        }
-    }
-
-    /// The limit.
-    pub fn limit(&self) -> Limit {
-        self.0.limit.definition().limit
-    }
-
-    /// What it is called.
-    pub fn name(&self) -> &str {
-        &self.0.config.name
+    /// Which rules are in force: [`RulesVersion::NONE`] while it is the baked-in ones.
+    pub fn version(&self) -> RulesVersion {
+        self.0.snapshot.load().version
     }
 
     /// The store that counts.
@@ -207,65 +190,84 @@ impl RateLimiter {
 
     /// How it has answered so far.
     pub fn counts(&self) -> Counts {
-        self.0.tally.read()
+        let (now, sums) = (self.0.now(), self.0.arrears.sums());
+        let outstanding = |limited: &Limited| limited.grants.as_ref().map_or(0, |grants| grants.outstanding(now));
+        Counts {
+            grants_outstanding: self.0.snapshot.load().by_id().map(|(_, limited)| outstanding(limited)).sum(),
+            arrears_owed: sums.owed,
+            arrears_charged: sums.charged,
+            arrears_lost: sums.lost,
+            ..self.0.tally.read()
+        }
+    }
+}
+
+impl Inner {
+    /// The present, on this gateway's clock.
+    fn now(&self) -> Timestamp {
+        self.clock.at(clock::now())
     }
 
-    fn gateways(&self) -> u32 {
-        self.0.store.gateways().unwrap_or(self.0.config.fallback_gateways)
+    /// Whose budget that is for the local copies.
+    fn whose<'a>(&self, limited: &'a Limited, identity: u64) -> Whose<'a> {
+        let gateways = self.store.gateways().or(limited.fallback_gateways()).unwrap_or(1);
+        Whose { limit: limited.handle(), identity, gateways }
     }
 
-    fn keep_warm(&self, key: KeyRef<'_>, ask: Ask, allowed: bool) {
-        if allowed && !ask.is_peek() && self.0.config.mode == Mode::Protect {
-            self.0.fallback.charge(self.0.clock.at(clock::now()), key, ask.cost, self.gateways());
+    /// Charges the local copies with what the store has admitted.
+    fn keep_warm(&self, limited: &Limited, whose: Whose<'_>, units: u64) {
+        let now = self.now();
+        if limited.mode() == Mode::Protect {
+            self.fallback.charge(now, whose, units);
+        }
+        if limited.has_prefilter() {
+            self.prefilter.charge(now, whose, units);
         }
     }
 
-    fn decide_alone(&self, key: KeyRef<'_>, ask: Ask) -> Decision {
-        match self.0.config.mode {
-            Mode::Deny => Decision::denied_by_mode(self.limit().ceiling()),
-            Mode::Protect => {
-                let now = self.0.clock.at(clock::now());
-                Decision::from_fallback(&self.0.fallback.check(now, key, ask, self.gateways()))
-            }
+    /// Notes what the fallback admitted, to charge it to the store later.
+    fn owe(&self, limited: &Limited, key: &Key, identity: u64, units: u64) {
+        let (limit, key, at) = (limited.handle().clone(), key.clone(), self.now());
+        self.arrears.owe(Owed { identity, limit, key, units, at });
+    }
+
+    /// Forgets what is known here of a key.
+    fn forget(&self, limited: &Limited, identity: u64) {
+        self.deny.cancel(identity);
+        limited.grants.iter().for_each(|grants| grants.cancel(identity));
+        self.arrears.forgive(identity, u64::MAX);
+        if limited.define(&self.store).is_ok() {
+            self.fallback.reset(self.now(), self.whose(limited, identity));
+            self.prefilter.reset(self.now(), self.whose(limited, identity));
         }
+    }
+
+    /// Gives units of one rule back to whatever counts here.
+    fn refund_here(&self, check: &RuleDecision, units: u64) {
+        let limited = check.rule.limited();
+        if units == 0 {
+            return;
+        }
+        let whose = self.whose(limited, check.identity);
+        match check.source {
+            Source::Grant => limited.grants.iter().for_each(|grants| grants.give_back(check.identity, units)),
+            Source::Fallback => self.arrears.forgive(check.identity, units),
+            _ => {}
+        }
+        self.fallback.refund(self.now(), whose, units);
+        self.prefilter.refund(self.now(), whose, units);
+        self.deny.cancel(check.identity);
     }
 
     fn note_alone(&self, error: &StoreError) {
-        if !self.0.is_alone.load(Ordering::Relaxed) && !self.0.is_alone.swap(true, Ordering::Relaxed) {
-            tracing::warn!(limiter = self.name(), mode = ?self.0.config.mode, %error, "deciding without the store");
+        if !self.is_alone.load(Ordering::Relaxed) && !self.is_alone.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%error, "deciding without the store");
         }
     }
 
     fn note_store(&self) {
-        if self.0.is_alone.load(Ordering::Relaxed) && self.0.is_alone.swap(false, Ordering::Relaxed) {
-            tracing::info!(limiter = self.name(), "the store decides again");
+        if self.is_alone.load(Ordering::Relaxed) && self.is_alone.swap(false, Ordering::Relaxed) {
+            tracing::info!("the store decides again");
         }
     }
-}
-
-impl Tally {
-    fn count(&self, decision: &Decision) {
-        let counter = match (decision.source, decision.allowed) {
-            (Source::Store, true) => &self.store_allowed,
-            (Source::Store, false) => &self.store_denied,
-            (Source::Fallback, true) => &self.fallback_allowed,
-            (Source::Fallback, false) => &self.fallback_denied,
-            (Source::Mode, _) => &self.mode_denied,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    fn read(&self) -> Counts {
-        Counts {
-            store_allowed: self.store_allowed.load(Ordering::Relaxed),
-            store_denied: self.store_denied.load(Ordering::Relaxed),
-            fallback_allowed: self.fallback_allowed.load(Ordering::Relaxed),
-            fallback_denied: self.fallback_denied.load(Ordering::Relaxed),
-            mode_denied: self.mode_denied.load(Ordering::Relaxed),
-        }
-    }
-}
-
-fn is_name(name: &str) -> bool {
-    (1..=NAME_BYTES_MAX).contains(&name.len()) && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }

@@ -16,10 +16,11 @@ use serde_json::json;
 use tower::{Layer, Service};
 
 pub use crate::address::{AddressKey, Either, HeaderKey, KeyExtractor, Network, NetworkError, client_address};
-use crate::decision::{Decision, Source};
+use crate::decision::Source;
 pub use crate::headers::HeaderFamily;
 use crate::headers::{self, Policy};
-use crate::limiter::RateLimiter;
+use crate::limiter::{Call, RateLimiter};
+use crate::{RuleDecision, Subject};
 
 /// The problem of a client that has used up its quota, in IANA's registry of problem types.
 const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
@@ -47,7 +48,6 @@ pub struct RateLimitLayer<K> {
 struct Shared<K> {
     limiter: RateLimiter,
     extractor: K,
-    policy: Policy,
     families: Vec<HeaderFamily>,
     has_warned: AtomicBool,
 }
@@ -60,9 +60,8 @@ impl<K: KeyExtractor> RateLimitLayer<K> {
 
     /// As [`RateLimitLayer::new`], but sends these families only.
     pub fn with_headers(limiter: RateLimiter, extractor: K, families: &[HeaderFamily]) -> RateLimitLayer<K> {
-        let policy = Policy::new(limiter.name(), limiter.limit());
         let (families, has_warned) = (families.to_vec(), AtomicBool::new(false));
-        RateLimitLayer { shared: Arc::new(Shared { limiter, extractor, policy, families, has_warned }) }
+        RateLimitLayer { shared: Arc::new(Shared { limiter, extractor, families, has_warned }) }
     }
 }
 
@@ -123,13 +122,17 @@ where
                 shared.warn_once();
                 return inner.call(Request::from_parts(parts, body)).await;
             };
-            let decision = shared.limiter.check(&key).await;
-            let mut response = if decision.allowed {
-                inner.call(Request::from_parts(parts, body)).await?
-            } else {
-                refusal(shared.limiter.name(), &decision)
+            let client = String::from_utf8_lossy(key.as_ref().tag()).into_owned();
+            let subject = Subject { client: Some(&client), ..Subject::new(parts.method.as_str(), parts.uri.path()) };
+            let deciding = shared.limiter.check(&Call::new(subject));
+            let decision = deciding.await;
+            let Some(speaker) = decision.speaker() else {
+                return inner.call(Request::from_parts(parts, body)).await;
             };
-            headers::write(response.headers_mut(), &shared.policy, &decision, &shared.families);
+            let mut response =
+                if decision.allowed { inner.call(Request::from_parts(parts, body)).await? } else { refusal(speaker) };
+            let policy = Policy::new(speaker.rule.id(), speaker.rule.limited().limit());
+            headers::write(response.headers_mut(), &policy, &speaker.into(), &shared.families);
             Ok(response)
         })
     }
@@ -139,16 +142,18 @@ impl<K> Shared<K> {
     /// A limiter that silently limits nothing is a trap: somebody has forgotten to say where the key is.
     fn warn_once(&self) {
         if !self.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!(limiter = self.limiter.name(), "a request has no key and is not limited");
+            tracing::warn!("a request has no key and is not limited");
         }
     }
 }
 
 /// The response to a refused request, without the headers that every response has.
-fn refusal<R: From<Bytes>>(policy: &str, decision: &Decision) -> Response<R> {
+fn refusal<R: From<Bytes>>(decision: &RuleDecision) -> Response<R> {
     let (status, problem) = match decision.source {
-        Source::Store | Source::Fallback => (StatusCode::TOO_MANY_REQUESTS, quota_exceeded(policy, decision)),
-        Source::Mode => (StatusCode::SERVICE_UNAVAILABLE, reduced_capacity()),
+        _ if decision.source != Source::Mode => {
+            (StatusCode::TOO_MANY_REQUESTS, quota_exceeded(decision.rule.id(), decision))
+        }
+        _ => (StatusCode::SERVICE_UNAVAILABLE, reduced_capacity()),
     };
     let mut response = Response::new(R::from(Bytes::from(problem.to_string())));
     *response.status_mut() = status;
@@ -156,7 +161,7 @@ fn refusal<R: From<Bytes>>(policy: &str, decision: &Decision) -> Response<R> {
     response
 }
 
-fn quota_exceeded(policy: &str, decision: &Decision) -> serde_json::Value {
+fn quota_exceeded(policy: &str, decision: &RuleDecision) -> serde_json::Value {
     let detail = match decision.retry_after {
         Some(_) => "Wait as long as Retry-After says, then try again.",
         None => "This request asks for more than the quota can ever give: waiting does not help.",

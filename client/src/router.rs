@@ -79,6 +79,14 @@ impl Router {
         Ok(Arc::clone(member.connection(placement)))
     }
 
+    /// Where a key lives, as far as is known: a node and a shard of it.
+    pub(crate) fn place(&self, key: KeyRef<'_>) -> Option<(NodeId, u16)> {
+        let table = self.table.load();
+        let known = table.known.as_ref()?;
+        let placement = known.topology.placement_seed.place(key);
+        known.owner(placement).map(|member| (member.id, shard_of(placement, member.shards)))
+    }
+
     /// The connection to a node that a `wrong_owner` named: a member's, else a guest's, opened if there is none.
     pub(crate) fn named(&self, key: KeyRef<'_>, node: NodeId, address: &str) -> Arc<Connection> {
         let _updates = self.updates.lock();

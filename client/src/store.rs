@@ -2,6 +2,7 @@
 
 mod joint;
 mod reserve;
+mod rules;
 mod slots;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::error::{HandlesFull, StoreError};
 use crate::reroute::Reroute;
 use crate::router::Router;
 use crate::seeds;
-use crate::sys::clock;
+use crate::sys::clock::{self, Instant};
 use crate::{StoreDecision, StoreGrant};
 
 /// A store of counters, somewhere on the network. Cheap to clone; the clones share connections.
@@ -46,6 +47,8 @@ pub struct Store {
     handles: Arc<Handles>,
     background: Arc<Background>,
     deadline: Duration,
+    /// When every call ends, however late it begins: several calls that have one deadline.
+    until: Option<Instant>,
 }
 
 impl Store {
@@ -59,7 +62,7 @@ impl Store {
         let router = Router::new(StoreConfig { deadline, in_flight_max, ..config });
         tokio::spawn(seeds::keep_asking(Arc::downgrade(&router)));
         let background = Arc::new(Background::new(router.gateway().instance()));
-        Store { router, handles: Arc::default(), background, deadline }
+        Store { router, handles: Arc::default(), background, deadline, until: None }
     }
 
     /// Waits until every connection is up, at most `within`; says whether they are.
@@ -167,6 +170,23 @@ impl Store {
         self.router.is_connected()
     }
 
+    /// How long a call may take.
+    pub(crate) fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// The same store for calls that end at `until` at the latest.
+    pub(crate) fn until(&self, until: Instant) -> Store {
+        Store { until: Some(until), ..self.clone() }
+    }
+
+    /// Whether two keys surely live on one shard, so that they can be decided together.
+    pub(crate) fn are_together(&self, one: &Key, other: &Key) -> bool {
+        let (one, other) = (one.as_ref(), other.as_ref());
+        let place = |key| self.router.place(key);
+        one.tag() == other.tag() || place(one).is_some_and(|here| place(other) == Some(here))
+    }
+
     /// What says last words.
     pub(crate) fn background(&self) -> &Background {
         &self.background
@@ -174,6 +194,9 @@ impl Store {
 
     async fn call(&self, key: KeyRef<'_>, request: Request<'_>, limits: &[&LimitHandle]) -> Outcome {
         let timing = self.timing();
+        if timing.now >= timing.deadline {
+            return Err(StoreError::Timeout);
+        }
         let (outcome, may_come_up) = match self.router.owner(key) {
             Ok(connection) => {
                 let outcome = Call::new(&connection, request, limits, timing).await;
@@ -196,7 +219,7 @@ impl Store {
 
     fn timing(&self) -> Timing {
         let now = clock::now();
-        Timing { now, deadline: now + self.deadline }
+        Timing { now, deadline: self.until.unwrap_or(now + self.deadline) }
     }
 }
 

@@ -4,83 +4,79 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests measure real time and may panic")]
 
 mod fake;
+mod gate;
 
 use std::time::{Duration, Instant};
 
 use fake::{FakeStore, Manners, Saying};
-use tallyring_client::{
-    Algorithm, Ask, Decision, Limit, LimiterConfig, LimiterError, Mode, Period, RateLimiter, Source, Store, StoreConfig,
-};
+use gate::{ask, check, decide, limiter, nowhere, rule};
+use tallyring_client::{Decision, RateLimiter, Source};
 
-fn bucket(burst: u64) -> Limit {
-    Limit::new(Algorithm::TokenBucket, burst, Period::Micros(1_800_000_000), Some(burst)).unwrap()
+/// A bucket that gains nothing while a test runs.
+fn bucket(burst: u64) -> String {
+    rule("bucket", "client", &format!(r#""algorithm":"token_bucket","limit":{burst},"window":"1800s""#))
 }
 
-fn limiter(store: &Store, burst: u64, config: LimiterConfig) -> RateLimiter {
-    RateLimiter::new(store.clone(), bucket(burst), config).unwrap()
-}
-
-fn with_gateways(fallback_gateways: u32) -> LimiterConfig {
-    LimiterConfig { fallback_gateways, ..LimiterConfig::default() }
-}
-
-fn nowhere() -> Store {
-    Store::open(StoreConfig { seeds: vec!["127.0.0.1:1".into()], ..StoreConfig::default() })
+fn bucket_of(burst: u64, more: &str) -> String {
+    let numbers = format!(r#""algorithm":"token_bucket","limit":{burst},"window":"1800s",{more}"#);
+    rule("bucket", "client", &numbers)
 }
 
 /// Makes so many calls and counts those that passed.
-async fn admitted(limiter: &RateLimiter, key: &str, calls: u32) -> u32 {
+async fn admitted(limiter: &RateLimiter, client: &str, calls: u32) -> u32 {
     let mut admitted = 0;
     for _ in 0..calls {
-        admitted += u32::from(limiter.check(key).await.allowed);
+        admitted += u32::from(check(limiter, client).await.allowed);
     }
     admitted
 }
 
-async fn decide(limiter: &RateLimiter, source: Source) -> Decision {
-    let start = Instant::now();
-    loop {
-        let decision = limiter.ask("probe", Ask::PEEK).await;
-        if decision.source == source {
-            return decision;
-        }
-        assert!(start.elapsed() < Duration::from_secs(10), "never decided by {source:?}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+fn limit(decision: &Decision) -> u64 {
+    decision.checks[0].limit
 }
 
 #[tokio::test]
 async fn while_the_store_answers_its_decisions_count() {
     let fake = FakeStore::start(1).await;
-    let limiter = limiter(&fake.client(), 3, LimiterConfig::default());
-    assert_eq!(admitted(&limiter, "k", 5).await, 3);
-    let denied = limiter.check("k").await;
-    assert_eq!((denied.source, denied.limit, denied.remaining), (Source::Store, 3, 0));
-    assert_eq!(denied.retry_after, Some(Duration::from_micros(1_500_000)));
+    let limiter = limiter(&fake.client(), &[bucket(3)]);
+    assert_eq!(admitted(&limiter, "k", 4).await, 3);
+    let denied = ask(&limiter, "other", 4).await;
+    assert_eq!((denied.source(), limit(&denied), denied.checks[0].remaining), (Source::Store, 3, 3));
+    assert_eq!(denied.retry_after(), Some(Duration::from_micros(1_500_000)));
     let counts = limiter.counts();
-    assert_eq!((counts.store_allowed, counts.store_denied, counts.fallback_allowed), (3, 3, 0));
+    assert_eq!((counts.store_allowed, counts.store_denied, counts.fallback_allowed), (3, 2, 0));
+}
+
+#[tokio::test]
+async fn a_request_that_no_rule_is_for_passes_and_asks_nobody() {
+    let fake = FakeStore::start(1).await;
+    let limiter =
+        limiter(&fake.client(), &[rule("r", "tenant", r#""algorithm":"fixed_window","limit":1,"window":"60s""#)]);
+    let decision = check(&limiter, "k").await;
+    assert!(decision.allowed && decision.checks.is_empty() && decision.speaker().is_none());
+    assert_eq!(fake.heard(), []);
 }
 
 #[tokio::test]
 async fn without_a_store_a_gateway_admits_its_share_and_answers_at_once() {
-    let limiter = limiter(&nowhere(), 40, with_gateways(4));
+    let limiter = limiter(&nowhere(), &[bucket_of(40, r#""fallback_gateways":4"#)]);
     let start = Instant::now();
     assert_eq!(admitted(&limiter, "k", 100).await, 10);
     assert!(start.elapsed() < Duration::from_millis(250), "{:?}", start.elapsed());
-    let denied = limiter.check("k").await;
-    assert_eq!((denied.source, denied.limit), (Source::Fallback, 10));
-    assert!(denied.retry_after.unwrap() > Duration::ZERO);
+    let denied = check(&limiter, "k").await;
+    assert_eq!((denied.source(), limit(&denied)), (Source::Fallback, 10));
+    assert!(denied.retry_after().unwrap() > Duration::ZERO);
 }
 
 #[tokio::test]
 async fn a_silent_store_costs_one_deadline_and_then_nothing() {
     let fake = FakeStore::start(1).await;
     let store = fake.client_with(|config| config.deadline = Duration::from_millis(20));
-    let limiter = limiter(&store, 1_000, LimiterConfig::default());
+    let limiter = limiter(&store, &[bucket(1_000)]);
     assert!(store.ready(Duration::from_secs(5)).await);
     fake.be(Manners::Silent);
     let start = Instant::now();
-    assert_eq!(limiter.check("k").await.source, Source::Fallback);
+    assert_eq!(check(&limiter, "k").await.source(), Source::Fallback);
     assert!(start.elapsed() < Duration::from_millis(200), "{:?}", start.elapsed());
     admitted(&limiter, "k", 20).await;
     let start = Instant::now();
@@ -91,7 +87,7 @@ async fn a_silent_store_costs_one_deadline_and_then_nothing() {
 #[tokio::test]
 async fn what_the_store_allowed_is_not_allowed_again_when_it_goes() {
     let fake = FakeStore::start(1).await;
-    let limiter = limiter(&fake.client(), 10, LimiterConfig::default());
+    let limiter = limiter(&fake.client(), &[bucket(10)]);
     assert_eq!(admitted(&limiter, "k", 7).await, 7);
     fake.stop().await;
     decide(&limiter, Source::Fallback).await;
@@ -102,7 +98,7 @@ async fn what_the_store_allowed_is_not_allowed_again_when_it_goes() {
 async fn when_the_store_is_back_its_decisions_count_again() {
     let fake = FakeStore::start(1).await;
     let address = fake.address();
-    let limiter = limiter(&fake.client(), 10, LimiterConfig::default());
+    let limiter = limiter(&fake.client(), &[bucket(10)]);
     assert_eq!(admitted(&limiter, "k", 2).await, 2);
     fake.stop().await;
     decide(&limiter, Source::Fallback).await;
@@ -115,19 +111,18 @@ async fn when_the_store_is_back_its_decisions_count_again() {
 async fn the_store_says_how_many_gateways_share_and_its_last_number_is_kept() {
     let fake = FakeStore::start(1).await;
     fake.tell(|topology| topology.gateways = 5);
-    let limiter = limiter(&fake.client(), 100, with_gateways(1));
+    let limiter = limiter(&fake.client(), &[bucket_of(100, r#""fallback_gateways":1"#)]);
     decide(&limiter, Source::Store).await;
     fake.stop().await;
-    assert_eq!(decide(&limiter, Source::Fallback).await.limit, 20);
+    assert_eq!(limit(&decide(&limiter, Source::Fallback).await), 20);
 }
 
 #[tokio::test]
-async fn a_limiter_that_denies_without_the_store_says_so() {
-    let config = LimiterConfig { mode: Mode::Deny, ..LimiterConfig::default() };
-    let limiter = limiter(&nowhere(), 10, config);
-    let denied = limiter.check("k").await;
-    assert_eq!((denied.allowed, denied.source, denied.limit), (false, Source::Mode, 10));
-    assert!(denied.retry_after.unwrap() > Duration::ZERO);
+async fn a_rule_that_denies_without_the_store_says_so() {
+    let limiter = limiter(&nowhere(), &[bucket_of(10, r#""mode":"deny""#)]);
+    let denied = check(&limiter, "k").await;
+    assert_eq!((denied.allowed, denied.source(), limit(&denied)), (false, Source::Mode, 10));
+    assert!(denied.retry_after().unwrap() > Duration::ZERO);
     assert_eq!(limiter.counts().mode_denied, 1);
 }
 
@@ -135,7 +130,8 @@ async fn a_limiter_that_denies_without_the_store_says_so() {
 async fn every_failure_of_the_store_leads_to_the_fallback() {
     let fake = FakeStore::start(1).await;
     let store = fake.client_with(|config| config.deadline = Duration::from_millis(100));
-    let limiter = limiter(&store, 100, LimiterConfig::default());
+    let limiter = limiter(&store, &[bucket(100)]);
+    decide(&limiter, Source::Store).await;
     let strangers = Saying::WrongOwner { node: 1, address: fake.address() };
     for saying in [
         Saying::Overloaded,
@@ -146,37 +142,24 @@ async fn every_failure_of_the_store_leads_to_the_fallback() {
         strangers,
     ] {
         fake.be(Manners::Say(saying.clone()));
-        let decision = limiter.check("k").await;
-        assert_eq!((decision.source, decision.allowed), (Source::Fallback, true), "{saying:?}");
+        let decision = check(&limiter, "k").await;
+        assert_eq!((decision.source(), decision.allowed), (Source::Fallback, true), "{saying:?}");
     }
 }
 
 #[tokio::test]
 async fn a_refund_returns_units_wherever_they_were_taken() {
     let fake = FakeStore::start(1).await;
-    let limiter = limiter(&fake.client(), 2, LimiterConfig::default());
-    let decision = limiter.check("k").await;
-    limiter.refund("k", 1, &decision).await;
+    let limiter = limiter(&fake.client(), &[bucket(2)]);
+    let decision = check(&limiter, "k").await;
+    limiter.refund(&decision).await;
     assert_eq!(admitted(&limiter, "k", 5).await, 2);
-    let denied = limiter.check("k").await;
-    limiter.refund("k", 1, &denied).await;
+    let denied = check(&limiter, "k").await;
+    limiter.refund(&denied).await;
     assert_eq!(admitted(&limiter, "k", 5).await, 0, "a refused request took nothing to give back");
     fake.stop().await;
     decide(&limiter, Source::Fallback).await;
-    let decision = limiter.check("other").await;
-    limiter.refund("other", 1, &decision).await;
+    let decision = check(&limiter, "other").await;
+    limiter.refund(&decision).await;
     assert_eq!(admitted(&limiter, "other", 5).await, 2);
-}
-
-#[tokio::test]
-async fn impossible_limiters_are_refused() {
-    let concurrency = Limit::new(Algorithm::Concurrency, 3, Period::Micros(1_000_000), None).unwrap();
-    let refused = |limit, name: &str| {
-        let config = LimiterConfig { name: name.to_owned(), ..LimiterConfig::default() };
-        RateLimiter::new(nowhere(), limit, config).map(|_| ()).unwrap_err()
-    };
-    assert_eq!(refused(concurrency, "n"), LimiterError::Concurrency);
-    for name in ["", "new\nline", "ümlaut", &"x".repeat(65)] {
-        assert_eq!(refused(bucket(1), name), LimiterError::Name { name: name.to_owned() });
-    }
 }

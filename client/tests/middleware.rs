@@ -17,12 +17,15 @@ use axum::http::request::Parts;
 use axum::http::{Request, Response, StatusCode};
 use fake::FakeStore;
 use tallyring_client::middleware::{AddressKey, HeaderKey, KeyExtractor, RateLimitLayer};
-use tallyring_client::{Algorithm, Ask, Limit, LimiterConfig, Mode, Period, RateLimiter, Source, Store, StoreConfig};
+use tallyring_client::{Call, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
 use tower::ServiceExt;
 
-fn limiter(store: Store, config: LimiterConfig) -> RateLimiter {
-    let limit = Limit::new(Algorithm::TokenBucket, 20, Period::Micros(60_000_000), Some(2)).unwrap();
-    RateLimiter::new(store, limit, config).unwrap()
+fn limiter(store: Store, mode: &str) -> RateLimiter {
+    let rule = format!(
+        r#"{{"id":"default","key":["client"],"algorithm":"token_bucket","limit":20,"window":"60s","burst":2,"mode":"{mode}"}}"#
+    );
+    let baked_in = RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).unwrap();
+    RateLimiter::new(store, RateLimiterConfig { baked_in, ..RateLimiterConfig::default() })
 }
 
 fn nowhere() -> Store {
@@ -60,7 +63,7 @@ fn header<'a>(response: &'a Response<Body>, name: &str) -> Option<&'a str> {
 #[tokio::test]
 async fn an_allowed_request_reaches_the_backend_and_says_what_is_left() {
     let fake = FakeStore::start(1).await;
-    let (gateway, reached) = gateway(limiter(fake.client(), LimiterConfig::default()));
+    let (gateway, reached) = gateway(limiter(fake.client(), "protect"));
     let response = send(&gateway, request("k")).await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(header(&response, "ratelimit-policy"), Some("\"default\";q=2;w=6"));
@@ -73,7 +76,7 @@ async fn an_allowed_request_reaches_the_backend_and_says_what_is_left() {
 #[tokio::test]
 async fn a_refused_request_is_a_problem_and_does_not_reach_the_backend() {
     let fake = FakeStore::start(1).await;
-    let (gateway, reached) = gateway(limiter(fake.client(), LimiterConfig::default()));
+    let (gateway, reached) = gateway(limiter(fake.client(), "protect"));
     for _ in 0..2 {
         send(&gateway, request("k")).await;
     }
@@ -93,7 +96,7 @@ async fn a_refused_request_is_a_problem_and_does_not_reach_the_backend() {
 #[tokio::test]
 async fn clients_have_budgets_of_their_own() {
     let fake = FakeStore::start(1).await;
-    let (gateway, _) = gateway(limiter(fake.client(), LimiterConfig::default()));
+    let (gateway, _) = gateway(limiter(fake.client(), "protect"));
     for key in ["a", "b"] {
         for status in [200, 200, 429] {
             assert_eq!(send(&gateway, request(key)).await.status(), status, "{key}");
@@ -103,7 +106,7 @@ async fn clients_have_budgets_of_their_own() {
 
 #[tokio::test]
 async fn a_request_without_a_key_passes_without_headers() {
-    let (gateway, reached) = gateway(limiter(nowhere(), LimiterConfig::default()));
+    let (gateway, reached) = gateway(limiter(nowhere(), "protect"));
     for _ in 0..5 {
         let response = send(&gateway, Request::new(Body::empty())).await;
         assert_eq!((response.status(), header(&response, "ratelimit")), (StatusCode::OK, None));
@@ -113,7 +116,7 @@ async fn a_request_without_a_key_passes_without_headers() {
 
 #[tokio::test]
 async fn a_request_with_an_address_counts_by_it() {
-    let (gateway, _) = gateway(limiter(nowhere(), LimiterConfig::default()));
+    let (gateway, _) = gateway(limiter(nowhere(), "protect"));
     for (address, status) in [("1.1.1.1", 200), ("1.1.1.1", 200), ("1.1.1.1", 429), ("1.1.1.2", 200)] {
         let mut request = Request::new(Body::empty());
         request.extensions_mut().insert(ConnectInfo(SocketAddr::new(address.parse().unwrap(), 4711)));
@@ -123,7 +126,7 @@ async fn a_request_with_an_address_counts_by_it() {
 
 #[tokio::test]
 async fn a_streamed_body_counts_once() {
-    let limiter = limiter(nowhere(), LimiterConfig::default());
+    let limiter = limiter(nowhere(), "protect");
     let (gateway, _) = gateway(limiter.clone());
     let (mut sender, body) = channel_body();
     let feeding = tokio::spawn(async move {
@@ -141,8 +144,7 @@ async fn a_streamed_body_counts_once() {
 
 #[tokio::test]
 async fn a_limiter_that_denies_without_the_store_answers_503() {
-    let config = LimiterConfig { mode: Mode::Deny, ..LimiterConfig::default() };
-    let (gateway, reached) = gateway(limiter(nowhere(), config));
+    let (gateway, reached) = gateway(limiter(nowhere(), "deny"));
     let response = send(&gateway, request("k")).await;
     assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(header(&response, "retry-after"), Some("1"));
@@ -152,12 +154,14 @@ async fn a_limiter_that_denies_without_the_store_answers_503() {
 
 #[tokio::test]
 async fn a_closure_is_an_extractor() {
-    let limiter = limiter(nowhere(), LimiterConfig::default());
+    let limiter = limiter(nowhere(), "protect");
     let by_path = |request: &Parts| Some(tallyring_client::raw_key(request.uri.path()));
     let gateway = Router::new().fallback(|| async { "" }).layer(RateLimitLayer::new(limiter.clone(), by_path));
     send(&gateway, Request::builder().uri("/a").body(Body::empty()).unwrap()).await;
-    let decision = limiter.ask("/a", Ask::PEEK).await;
-    assert_eq!((decision.source, decision.remaining), (Source::Fallback, 1));
+    let subject = Subject { client: Some("/a"), ..Subject::new("GET", "/") };
+    let decision = limiter.check(&Call { cost: 0, ..Call::new(subject) }).await;
+    assert_eq!(decision.source(), Source::Fallback);
+    assert_eq!(decision.checks[0].remaining, 1);
 }
 
 /// A body whose chunks are sent one by one while it is read.

@@ -16,7 +16,7 @@ use tallyring::cli::trace::Trace;
 use tallyring::config::Config;
 use tallyring::node::Node;
 use tallyring_client::middleware::{AddressKey, RateLimitLayer};
-use tallyring_client::{Algorithm, Ask, Limit, LimiterConfig, Period, RateLimiter, Source, Store, StoreConfig};
+use tallyring_client::{Call, Decision, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
 
 /// Requests of the log that are sent.
 const REQUESTS: usize = 2_000;
@@ -27,8 +27,11 @@ const PERIOD_US: u64 = 400 * 86_400 * 1_000_000;
 /// Requests that one client may make.
 const BURST: u64 = 10;
 
-fn limit() -> Limit {
-    Limit::new(Algorithm::TokenBucket, 1, Period::Micros(PERIOD_US), Some(BURST)).unwrap()
+fn rules() -> RuleSet {
+    let rule = format!(
+        r#"{{"id":"per-client","key":["client"],"algorithm":"token_bucket","limit":1,"window":"{PERIOD_US}us","burst":{BURST}}}"#
+    );
+    RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).unwrap()
 }
 
 fn any_port() -> SocketAddr {
@@ -42,7 +45,7 @@ fn config() -> Config {
 fn limiter(node: SocketAddr) -> RateLimiter {
     let deadline = Duration::from_secs(10); // a busy machine must not turn an exact count into a fallback
     let store = Store::open(StoreConfig { seeds: vec![node.to_string()], deadline, ..StoreConfig::default() });
-    RateLimiter::new(store, limit(), LimiterConfig::default()).unwrap()
+    RateLimiter::new(store, RateLimiterConfig { baked_in: rules(), ..RateLimiterConfig::default() })
 }
 
 /// Serves a backend behind the layer, for clients whose address a proxy on this machine names.
@@ -110,7 +113,8 @@ async fn check(addresses: Vec<IpAddr>) {
     assert_eq!(sent, expect);
     let allowed = expect.iter().filter(|allowed| **allowed).count() as u64;
     let counts = limiter.counts();
-    assert_eq!((counts.store_allowed, counts.store_denied), (allowed, expect.len() as u64 - allowed));
+    let denied = counts.store_denied + counts.deny_cache_denied;
+    assert_eq!((counts.store_allowed, denied), (allowed, expect.len() as u64 - allowed));
     assert_eq!((counts.fallback_allowed, counts.fallback_denied), (0, 0));
     node.drain().await;
 }
@@ -153,28 +157,33 @@ async fn a_gateway_outlives_its_store_and_is_exact_again_when_it_is_back() {
     let address = node.native_addr();
     let limiter = limiter(address);
     for _ in 0..4 {
-        let decision = limiter.check("k").await;
-        assert_eq!((decision.allowed, decision.source), (true, Source::Store));
+        let decision = ask(&limiter, "k", 1).await;
+        assert_eq!((decision.allowed, decision.source()), (true, Source::Store));
     }
     node.drain().await;
     decided_by(&limiter, Source::Fallback).await;
     // Kept warm: four of the units were used already. (A window of an hour and more has a twentieth of its burst.)
-    assert!(!limiter.check("k").await.allowed);
-    assert!(limiter.check("never seen").await.allowed);
+    assert!(!ask(&limiter, "k", 1).await.allowed);
+    assert!(ask(&limiter, "never seen", 1).await.allowed);
 
     let node = Node::start(Config { native_addr: address, ..config() }).await.unwrap();
     decided_by(&limiter, Source::Store).await;
     let mut allowed = 0;
     for _ in 0..20 {
-        allowed += u64::from(limiter.check("k").await.allowed);
+        allowed += u64::from(ask(&limiter, "k", 1).await.allowed);
     }
     assert_eq!(allowed, BURST, "a node without a disk has forgotten the four");
     node.drain().await;
 }
 
+async fn ask(limiter: &RateLimiter, client: &str, cost: u64) -> Decision {
+    let subject = Subject { client: Some(client), ..Subject::new("GET", "/") };
+    limiter.check(&Call { cost, ..Call::new(subject) }).await
+}
+
 async fn decided_by(limiter: &RateLimiter, source: Source) {
     let wait = async {
-        while limiter.ask("probe", Ask::PEEK).await.source != source {
+        while ask(limiter, "probe", 0).await.source() != source {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tallyring::config::Config;
 use tallyring::node::Node;
-use tallyring_client::{Algorithm, Limit, LimiterConfig, Period, RateLimiter, Source, Store, StoreConfig};
+use tallyring_client::{Call, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
 
 /// Units that the bucket of the simulation holds; it regains none while a simulation lasts.
 const CAPACITY: u64 = 60;
@@ -62,22 +62,26 @@ fn limiter(gateway: &'static str, seed: u64) -> RateLimiter {
         random_seed: Some(seed ^ gateway.len() as u64),
         ..StoreConfig::default()
     });
-    let limit = Limit::new(Algorithm::TokenBucket, CAPACITY, Period::Micros(PERIOD_US), None).unwrap();
-    let config = LimiterConfig { name: "shared".into(), fallback_gateways: 2, ..LimiterConfig::default() };
-    RateLimiter::new(store, limit, config).unwrap()
+    let rule = format!(
+        r#"{{"id":"shared","key":["client"],"algorithm":"token_bucket","limit":{CAPACITY},"window":"{PERIOD_US}us","fallback_gateways":2}}"#
+    );
+    let baked_in = RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).unwrap();
+    RateLimiter::new(store, RateLimiterConfig { baked_in, ..RateLimiterConfig::default() })
 }
 
 /// Asks every 50 ms of simulated time, and notes each answer.
 async fn ask_until_the_end(gateway: &'static str, seed: u64, trace: Trace) -> turmoil::Result {
     let limiter = limiter(gateway, seed);
     while turmoil::sim_elapsed().unwrap() < ENDS_AT {
-        let decision = limiter.check("the-key").await;
+        let subject = Subject { client: Some("the-client"), ..Subject::new("GET", "/") };
+        let decision = limiter.check(&Call::new(subject)).await;
+        let speaker = decision.speaker().unwrap();
         trace.borrow_mut().push(Event {
             at: turmoil::sim_elapsed().unwrap(),
             gateway,
             allowed: decision.allowed,
-            remaining: decision.remaining,
-            source: decision.source,
+            remaining: speaker.remaining,
+            source: speaker.source,
         });
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

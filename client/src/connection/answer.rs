@@ -1,7 +1,7 @@
 //! From a reply of the wire to the outcome of a call, by hand.
 
 use tallyring_protocol::reply::{Decision, Grant, Released, Settled, Slots};
-use tallyring_protocol::{Malformed, Reply};
+use tallyring_protocol::{Malformed, Reply, RulesVersion};
 
 use crate::error::StoreError;
 use crate::joint::StoreJoint;
@@ -26,6 +26,10 @@ pub(crate) enum Answer {
     Slots(Slots),
     /// To a release.
     Released(Released),
+    /// To a get_rules: which they are, and the document in JSON.
+    Rules(RulesVersion, Vec<u8>),
+    /// To a report.
+    Reported,
     /// To a ping.
     Pong,
 }
@@ -49,6 +53,8 @@ fn rare_outcome(reply: Reply<'_>) -> Outcome {
         Reply::Settled(settled) => Ok(Answer::Settled(settled)),
         Reply::Slots(slots) => Ok(Answer::Slots(slots)),
         Reply::Released(released) => Ok(Answer::Released(released)),
+        Reply::Rules(rules) => Ok(Answer::Rules(rules.version, rules.json.into_owned())),
+        Reply::Reported => Ok(Answer::Reported),
         refusal => Err(error(refusal)),
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tallyring_protocol::{Reply, Topology};
+use tallyring_protocol::{Reply, RulesVersion, Topology};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
@@ -93,6 +93,8 @@ struct Driver<'a> {
     wake: Vec<Waker>,
     /// The topology that was pushed last, in JSON.
     pushed: Option<Vec<u8>>,
+    /// The rules that were announced last.
+    announced: Option<RulesVersion>,
 }
 
 impl<'a> Driver<'a> {
@@ -115,6 +117,7 @@ impl<'a> Driver<'a> {
             owes: false,
             wake: Vec::new(),
             pushed: None,
+            announced: None,
         }
     }
 
@@ -149,6 +152,7 @@ impl<'a> Driver<'a> {
         if let Some(json) = self.pushed.take() {
             self.gateway.learn(Topology::from_json(&json)?);
         }
+        self.announced.take().into_iter().for_each(|version| self.gateway.announce_rules(version));
         delivered
     }
 
@@ -158,6 +162,7 @@ impl<'a> Driver<'a> {
             match frame.id {
                 0 => match Reply::decode(&frame) {
                     Ok(Reply::Topology(json)) => self.pushed = Some(json.into_owned()),
+                    Ok(Reply::RulesVersion(version)) => self.announced = Some(version),
                     Ok(Reply::Goodbye { code, reason }) => {
                         return Err(Ended::Goodbye { code, reason: reason.into_owned() });
                     }

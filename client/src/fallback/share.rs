@@ -13,11 +13,13 @@ const LONG_WINDOW_US: u64 = 3_600 * 1_000_000;
 /// The part of a long budget that may be used at once.
 const LONG_BURST_DIVISOR: u64 = 20;
 
-/// What one of `gateways` equal gateways may admit: an equal part of the limit, at least 1.
+/// What one of `gateways` equal gateways may admit: an equal part of the limit, at least 1. Slots stay slots, however
+/// long they are held.
 pub(crate) fn share(limit: Limit, gateways: u32) -> Limit {
     let part = |units: u64| (units / u64::from(gateways.max(1))).max(1);
     let period_us = period_us(limit.period());
-    let (algorithm, burst) = if period_us < LONG_WINDOW_US {
+    let stays = period_us < LONG_WINDOW_US || limit.algorithm() == Algorithm::Concurrency;
+    let (algorithm, burst) = if stays {
         (limit.algorithm(), limit.burst().map(part))
     } else {
         let burst = (part(limit.limit()) / LONG_BURST_DIVISOR).clamp(1, part(limit.ceiling()));
@@ -28,7 +30,7 @@ pub(crate) fn share(limit: Limit, gateways: u32) -> Limit {
 }
 
 /// A period's length in microseconds; the longest that a calendar's can be, so that the rate is never too high.
-fn period_us(period: Period) -> u64 {
+pub(crate) fn period_us(period: Period) -> u64 {
     match period {
         Period::Micros(micros) => micros,
         Period::Calendar(Calendar::Day) => DAY_US,

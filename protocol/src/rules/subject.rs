@@ -6,7 +6,8 @@ use std::net::IpAddr;
 /// Values by name: the headers of a request, or what the application says about it.
 ///
 /// Headers are asked for by names in lower case; of several values the first is meant. An empty value counts as none.
-pub trait Lookup {
+/// Shared, because whoever holds a subject may wait for its decision on any thread.
+pub trait Lookup: Sync {
     /// The value of that name.
     fn get(&self, name: &str) -> Option<&str>;
 }

@@ -15,7 +15,7 @@ use axum::routing::get;
 use axum::{Router, extract::Path};
 use clap::Args;
 use tallyring_client::middleware::{AddressKey, HeaderKey, KeyExtractor, RateLimitLayer};
-use tallyring_client::{Algorithm, Limit, LimiterConfig, Period, RateLimiter, Store, StoreConfig};
+use tallyring_client::{RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -67,7 +67,7 @@ async fn demo(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
         format!("{listen}: {error}: stop what listens there, or give another address with --listen")
     })?;
     let node = Node::start(Config { native_addr: LOOPBACK_ANY, http_addr: LOOPBACK_ANY, ..Config::default() }).await?;
-    let limiter = limiter(node.native_addr())?;
+    let limiter = limiter(node.native_addr());
     if !limiter.store().ready(READY_MAX).await {
         return Err("the gateway does not reach its store".into());
     }
@@ -79,12 +79,15 @@ async fn demo(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn limiter(store: SocketAddr) -> Result<RateLimiter, Box<dyn Error>> {
+fn limiter(store: SocketAddr) -> RateLimiter {
     let seeds = vec![store.to_string()];
     let store = Store::open(StoreConfig { seeds, name: "demo gateway".to_owned(), ..StoreConfig::default() });
-    let period = Period::Micros(REFILL_S * 1_000_000);
-    let limit = Limit::new(Algorithm::TokenBucket, 1, period, Some(BURST))?;
-    Ok(RateLimiter::new(store, limit, LimiterConfig { name: "demo".to_owned(), ..LimiterConfig::default() })?)
+    let rule = format!(
+        r#"{{"id":"demo","key":["client"],"algorithm":"token_bucket","limit":1,"window":"{REFILL_S}s","burst":{BURST}}}"#
+    );
+    let baked_in =
+        RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).expect("the demo's rule makes sense");
+    RateLimiter::new(store, RateLimiterConfig { baked_in, ..RateLimiterConfig::default() })
 }
 
 /// Serves until a signal comes, and a little longer for requests that are under way.
