@@ -6,11 +6,10 @@
 
 use std::hash::Hasher as _;
 
-use siphasher::sip::SipHasher13;
-
 use crate::bounds::KEY_BYTES_MAX;
 use crate::code::AlgorithmCode;
 use crate::fields::Malformed;
+use crate::sip::Sip;
 
 /// A key that is too long or empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -132,16 +131,14 @@ pub struct Placement(pub u64);
 
 impl PlacementSeed {
     /// Where a key lives: SipHash-1-3 of its tag.
-    ///
-    /// Source: Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012, with one and three rounds.
     #[inline]
     pub fn place(&self, key: KeyRef<'_>) -> Placement {
-        Placement(SipHasher13::new_with_key(&self.0).hash(key.tag()))
+        Placement(Sip::new(&self.0).hash(key.tag()))
     }
 
     /// SipHash-1-3 of any bytes under this seed: ring points are drawn by it.
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
-        SipHasher13::new_with_key(&self.0).hash(bytes)
+        Sip::new(&self.0).hash(bytes)
     }
 
     /// The seed as 32 hexadecimal digits.
@@ -184,11 +181,17 @@ impl std::fmt::Debug for IdentityKey {
 /// the frame, without a copy that would put the algorithm in front.
 ///
 /// Reservations and holders, which belong to a key, are known by a hash of their name and its block, under two more.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct IdentityHasher {
-    algorithms: [SipHasher13; AlgorithmCode::ALL.len()],
-    reservations: SipHasher13,
-    holders: SipHasher13,
+    algorithms: [Sip; AlgorithmCode::ALL.len()],
+    reservations: Sip,
+    holders: Sip,
+}
+
+impl std::fmt::Debug for IdentityHasher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("IdentityHasher(..)")
+    }
 }
 
 /// What stands for reservations where a hash key is derived: far from every algorithm's number.
@@ -199,12 +202,7 @@ const HOLDERS: u8 = 0x81;
 impl IdentityHasher {
     /// Derives the hash keys.
     pub fn new(key: IdentityKey) -> IdentityHasher {
-        let half = |what: u8, half: u8| {
-            let mut hasher = SipHasher13::new_with_key(&key.0);
-            hasher.write(&[what, half]);
-            hasher.finish()
-        };
-        let derive = |what: u8| SipHasher13::new_with_keys(half(what, 0), half(what, 1));
+        let derive = |what: u8| Sip::of_words([0, 1].map(|half| Sip::new(&key.0).hash(&[what, half])));
         IdentityHasher {
             algorithms: AlgorithmCode::ALL.map(|algorithm| derive(algorithm as u8)),
             reservations: derive(RESERVATIONS),
@@ -230,7 +228,8 @@ impl IdentityHasher {
 }
 
 /// The hash of a name behind its length, then the key's block: no two pairs look alike.
-fn named(mut hasher: SipHasher13, name: &[u8], key: KeyRef<'_>) -> u64 {
+fn named(sip: Sip, name: &[u8], key: KeyRef<'_>) -> u64 {
+    let mut hasher = sip.hasher();
     let len = u16::try_from(name.len()).expect("names are bounded far below 65,536 bytes");
     hasher.write(&len.to_le_bytes());
     hasher.write(name);

@@ -23,6 +23,7 @@ pub mod reply;
 pub mod request;
 pub mod ring;
 pub mod rules;
+mod sip;
 pub mod topology;
 
 pub use code::{AlgorithmCode, GoodbyeCode, Kind, Role};
