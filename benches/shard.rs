@@ -63,8 +63,8 @@ impl Shard {
     pub fn check(&mut self, keys: &Keys, blocks: &[u8]) -> usize {
         let mut identities = std::mem::take(&mut self.identities);
         identities.clear();
-        identities.extend(keys.read(blocks).map(|key| self.identity(key)).inspect(|it| self.engine.prefetch(*it)));
-        self.engine.prefetch_all(&identities);
+        identities.extend(keys.read(blocks).map(|key| self.identity(key)));
+        self.engine.prefetch(&identities);
         self.identities = identities;
         self.decide()
     }

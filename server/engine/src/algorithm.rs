@@ -6,19 +6,20 @@
 
 pub(crate) mod any;
 pub(crate) mod concurrency;
+mod counts;
 pub(crate) mod fixed_window;
 pub(crate) mod leaky_bucket;
 pub(crate) mod sliding_counter;
 pub(crate) mod sliding_log;
 pub(crate) mod token_bucket;
+mod words;
+
+pub(crate) use self::words::Words;
 
 use crate::decision::{Decision, Wait};
 use crate::limit::{Algorithm, Ask, Limit};
 use crate::side::Side;
 use crate::time::Timestamp;
-
-/// A counter's state as the table keeps it; what the words mean is the algorithm's business.
-pub(crate) type Words = [u64; 2];
 
 /// What is left at one instant. Nothing here changes with time: a later instant is another budget.
 pub(crate) trait Budget {
@@ -77,9 +78,9 @@ pub(crate) trait Counter: Budget + Sized {
 pub(crate) fn free(algorithm: Algorithm, words: Words, side: &mut Side) {
     match algorithm {
         Algorithm::SlidingLog => sliding_log::SlidingLog::free(words, side),
-        Algorithm::SlidingCounter => sliding_counter::SlidingCounter::free(words, side),
+        Algorithm::FixedWindow | Algorithm::SlidingCounter => counts::Counts::free(words, side),
         Algorithm::Concurrency => concurrency::Holders::free(words, side),
-        Algorithm::TokenBucket | Algorithm::LeakyBucket | Algorithm::FixedWindow => {}
+        Algorithm::TokenBucket | Algorithm::LeakyBucket => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! How much one engine may hold.
 
 /// What one key of a fixed-size algorithm is reckoned to take, in bytes, when a byte cap is turned into a key cap.
-pub const KEY_BYTES: usize = 52;
+pub const KEY_BYTES: usize = 48;
 
 /// What bounds one engine.
 ///

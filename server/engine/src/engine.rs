@@ -31,7 +31,7 @@ use crate::limit::{Algorithm, Ask, Limit};
 use crate::limits::{LimitId, Limits, Outcome, RuleCounts, RuleRef};
 use crate::reservation::Reservations;
 use crate::side::Side;
-use crate::table::Table;
+use crate::table::{Found, Table};
 use crate::time::Timestamp;
 use crate::wheel::Wheel;
 
@@ -134,19 +134,11 @@ impl Engine {
         self.limits.release(id);
     }
 
-    /// Asks for the memory that an operation on `identity` begins with, and does not wait for it.
+    /// Asks for the memory that operations on these identities begin with, and does not wait for it.
     ///
-    /// For a batch: call this for each key as it is read, then [`prefetch_all`](Engine::prefetch_all), then decide.
-    #[inline]
-    pub fn prefetch(&self, identity: Identity) {
-        self.table.prefetch_line(identity);
-    }
-
-    /// Asks for the entries of a batch that [`prefetch`](Engine::prefetch) was called for; some 64 fit the nearest cache.
-    pub fn prefetch_all(&mut self, identities: &[Identity]) {
-        for &identity in identities {
-            self.table.prefetch_entry(identity);
-        }
+    /// For a batch: hash all keys, call this, then decide. Some 64 entries fit the nearest cache.
+    pub fn prefetch(&mut self, identities: &[Identity]) {
+        self.table.prefetch(identities);
     }
 
     /// Moves the engine's time to `wall` unless it is already later, and says what it is now.
@@ -214,7 +206,7 @@ impl Engine {
     pub fn reset(&mut self, now: Timestamp, identity: Identity) -> bool {
         let now = self.advance(now);
         let was_reserved = self.end_reservations_of(identity, now);
-        let Some(no) = self.table.find(identity) else { return was_reserved };
+        let Some(Found { no, .. }) = self.table.find(identity) else { return was_reserved };
         let live = !self.is_whole(no, now);
         self.outflow.note(Name::Counter(identity));
         self.remove(no);

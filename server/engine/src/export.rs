@@ -4,7 +4,7 @@
 //! whoever takes it in decides from then on as if the keys had never moved. It is self-contained (instants, counts and
 //! the limits they stand under; no entry number, no shard), so it fits an engine with other shards, bounds and rules.
 //!
-//! **Where a version lives.** An entry is 44 bytes and the hot path reads one or two cache lines of it; eight or sixteen
+//! **Where a version lives.** An entry is half a cache line, the one that the hot path waits for; eight or sixteen bytes
 //! more for a number that only moving needs would be paid by every key and every call. So no entry has a version:
 //! - *Going out*, a version is the place of a batch in its engine's stream: (epoch, sequence), and the sequence grows by
 //!   one with each batch ([`outflow`]). State that is read later is in a later batch, so the order of batches is the

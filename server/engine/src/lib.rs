@@ -45,7 +45,7 @@ mod heap;
 mod identity;
 mod limit;
 mod limits;
-mod prefetch;
+mod processor;
 mod reservation;
 mod side;
 mod slab;

@@ -1,4 +1,4 @@
-//! State that is too big for an entry's sixteen bytes: logs, holders, and counters with extreme numbers.
+//! State that is too big for an entry's twelve bytes: logs, holders, and counters with extreme numbers.
 //!
 //! An entry keeps a number into one of these stores. What they hold on the heap is reckoned here, so that the byte cap
 //! sees it.
@@ -12,8 +12,8 @@ use crate::slab::Slab;
 pub(crate) struct Side {
     pub(crate) logs: Slab<Log>,
     pub(crate) holders: Slab<Holders>,
-    /// Sliding counters that do not fit in two words: window index, current and previous count.
-    pub(crate) counters: Slab<[u64; 3]>,
+    /// Counts that do not fit in an entry: the window, and the counts in it and in the one before.
+    pub(crate) counts: Slab<[u64; 3]>,
     /// Heap bytes behind the logs and holders.
     pub(crate) heap_bytes: usize,
 }
@@ -21,6 +21,6 @@ pub(crate) struct Side {
 impl Side {
     /// Bytes held, as the allocator sees them.
     pub(crate) fn bytes(&self) -> usize {
-        self.logs.bytes() + self.holders.bytes() + self.counters.bytes() + self.heap_bytes
+        self.logs.bytes() + self.holders.bytes() + self.counts.bytes() + self.heap_bytes
     }
 }

@@ -1,7 +1,7 @@
 //! The counters of one engine: fixed-size entries, found by identity.
 //!
 //! ```text
-//! identity ──hash──► directory ──► segment ──► line of 15 slots ──► entry (44 bytes, by number)
+//! identity ──hash──► directory ──► segment ──► line of 15 slots ──► entry (32 bytes, by number)
 //! ```
 //!
 //! Three things keep it small and keep it from ever stopping the shard:
@@ -10,19 +10,21 @@
 //!   time ([`index`]): no insertion moves more than `ENTRIES_MOVED_PER_INSERT_MAX` numbers, and that is asserted.
 //! - A removal empties one slot. There are no tombstones, so that churn costs nothing later.
 
+mod ahead;
 pub(crate) mod arena;
 mod entry;
 mod index;
 mod line;
-mod recent;
 mod segment;
 
 pub(crate) use self::entry::{Entry, EntryNo, Links};
 
+use self::ahead::{AHEAD_MAX, Ahead};
 use self::arena::Arena;
 use self::index::{Hash, Index};
-use self::recent::Recent;
+use self::line::Line;
 use crate::identity::Identity;
+use crate::processor::prefetch;
 
 /// Entries that one table can hold: a number names an entry in 27 bits.
 pub(crate) const ENTRIES_MAX: usize = line::ENTRY_NOS_MAX;
@@ -30,29 +32,42 @@ pub(crate) const ENTRIES_MAX: usize = line::ENTRY_NOS_MAX;
 /// Entries that are asked for on the word of one index line.
 const CANDIDATES_MAX: usize = 3;
 
+/// An entry that was found, as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) no: EntryNo,
+    pub(crate) entry: Entry,
+}
+
 /// Entries by identity.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     pub(crate) arena: Arena,
     index: Index,
-    recent: Recent,
+    ahead: Ahead,
     len: usize,
 }
 
 impl Table {
-    pub(crate) fn find(&mut self, identity: Identity) -> Option<EntryNo> {
-        let hash = Hash::of(identity);
-        let is_it = |&no: &EntryNo| self.arena[no].is_of(identity);
-        if let Some(no) = self.recent.get(hash).filter(is_it) {
-            return Some(no);
+    #[inline]
+    pub(crate) fn find(&mut self, identity: Identity) -> Option<Found> {
+        if let Some(no) = self.ahead.take(identity) {
+            let cell = &self.arena[no];
+            if cell.is_of(identity) {
+                return Some(Found { no, entry: cell.entry() });
+            }
         }
-        let no = self.index.find(hash, |no| is_it(&no))?;
-        self.recent.put(hash, no);
-        Some(no)
+        self.search(identity)
+    }
+
+    #[inline(never)]
+    fn search(&self, identity: Identity) -> Option<Found> {
+        let no = self.index.find(Hash::of(identity), |no| self.arena[no].is_of(identity))?;
+        Some(Found { no, entry: self.arena[no].entry() })
     }
 
     pub(crate) fn contains(&self, identity: Identity) -> bool {
-        self.index.find(Hash::of(identity), |no| self.arena[no].is_of(identity)).is_some()
+        self.search(identity).is_some()
     }
 
     pub(crate) fn get(&self, no: EntryNo) -> Entry {
@@ -79,26 +94,25 @@ impl Table {
         self.len -= 1;
     }
 
-    /// Asks for the memory that a search for `identity` begins with: its index line.
-    #[inline]
-    pub(crate) fn prefetch_line(&self, identity: Identity) {
-        self.index.prefetch(Hash::of(identity));
-    }
-
-    /// Asks for the entry of `identity`, whose index line has come meanwhile.
+    /// Asks for what a batch of searches needs: first for all index lines, then, when the first of them have come, for the
+    /// entries that they name. Each pass is little work a key, so that the processor is many keys ahead of its memory.
     ///
-    /// What is found stays known: the decision that follows does not look into the index again. One in six lines holds a
-    /// stranger under the same tag; its entry is asked for too, rather than be waited for alone.
-    #[inline]
-    pub(crate) fn prefetch_entry(&mut self, identity: Identity) {
-        let hash = Hash::of(identity);
-        let mut likeliest = None;
-        for no in self.index.candidates(hash).take(CANDIDATES_MAX) {
-            self.arena[no].prefetch();
-            likeliest = likeliest.or(Some(no));
-        }
-        if let Some(no) = likeliest {
-            self.recent.put(hash, no);
+    /// What is found stays known: the decision that follows does not look into the index again.
+    pub(crate) fn prefetch(&mut self, identities: &[Identity]) {
+        for batch in identities.chunks(AHEAD_MAX) {
+            let mut homes = [(Hash::default(), &Line::EMPTY); AHEAD_MAX];
+            for (home, &identity) in homes.iter_mut().zip(batch) {
+                let hash = Hash::of(identity);
+                *home = (hash, self.index.home_line(hash));
+                prefetch(home.1);
+            }
+            self.ahead.restart();
+            for (at, (&(hash, line), &identity)) in homes.iter().zip(batch).enumerate() {
+                // One in six lines holds a stranger under the same tag: better asked for too than waited for alone.
+                let candidates = line.under(hash.tag(), hash.start()).take(CANDIDATES_MAX);
+                let likeliest = candidates.inspect(|&no| prefetch(&self.arena[no])).reduce(|first, _| first);
+                self.ahead.put(at, identity, likeliest);
+            }
         }
     }
 
@@ -122,6 +136,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::algorithm::Words;
     use crate::limits::LimitId;
 
     fn identity(n: u64) -> Identity {
@@ -129,7 +144,7 @@ mod tests {
     }
 
     fn entry(n: u64) -> Entry {
-        Entry { limit: LimitId(n as u32), words: [n, !n] }
+        Entry { limit: LimitId(n as u32), words: Words::of(u128::from(n) << 32 | u128::from(n as u32)) }
     }
 
     #[test]
@@ -140,12 +155,12 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let n = (random >> 33) % 30_000;
             match table.find(identity(n)) {
-                Some(no) if random >> 63 == 0 => {
-                    assert_eq!(map.remove(&n), Some(table.get(no)));
+                Some(Found { no, entry: found }) if random >> 63 == 0 => {
+                    assert_eq!(map.remove(&n), Some(found));
                     table.remove(no);
                 }
-                Some(no) => {
-                    assert_eq!(map.insert(n, entry(step)), Some(table.get(no)));
+                Some(Found { no, entry: found }) => {
+                    assert_eq!(map.insert(n, entry(step)), Some(found));
                     table.set(no, entry(step));
                 }
                 None => {
@@ -156,7 +171,7 @@ mod tests {
         }
         assert_eq!(table.len(), map.len());
         for n in 0..30_000 {
-            assert_eq!(table.find(identity(n)).map(|no| table.get(no)), map.get(&n).copied());
+            assert_eq!(table.find(identity(n)).map(|found| found.entry), map.get(&n).copied());
         }
     }
 
@@ -167,7 +182,7 @@ mod tests {
             table.insert(Identity { placement, identity: 7 }, entry(placement));
         }
         for placement in 0..100 {
-            let no = table.find(Identity { placement, identity: 7 }).unwrap();
+            let Found { no, .. } = table.find(Identity { placement, identity: 7 }).unwrap();
             assert_eq!(table.get(no), entry(placement));
         }
     }

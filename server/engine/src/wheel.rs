@@ -58,12 +58,12 @@ impl Wheel {
 
     /// Takes an entry out of the list that it is in.
     pub(crate) fn disarm(&mut self, arena: &mut Arena, no: EntryNo) {
-        let Links { before, after } = arena[no].links;
+        let Links { before, after } = arena.links(no);
         if after != NONE {
-            arena[EntryNo(after)].links.before = before;
+            arena.links_mut(EntryNo(after)).before = before;
         }
         if before & LIST == 0 {
-            arena[EntryNo(before)].links.after = after;
+            arena.links_mut(EntryNo(before)).after = after;
         } else {
             self.set_first(before & !LIST, after);
         }
@@ -107,15 +107,15 @@ impl Wheel {
         let first = self.first[slot.list() as usize];
         self.set_first(slot.list(), NONE);
         self.set_first(DUE, first);
-        arena[EntryNo(first)].links.before = LIST | DUE;
+        arena.links_mut(EntryNo(first)).before = LIST | DUE;
     }
 
     fn push(&mut self, arena: &mut Arena, no: EntryNo, list: u32) {
         let after = self.first[list as usize];
         if after != NONE {
-            arena[EntryNo(after)].links.before = no.0;
+            arena.links_mut(EntryNo(after)).before = no.0;
         }
-        arena[no].links = Links { before: LIST | list, after };
+        *arena.links_mut(no) = Links { before: LIST | list, after };
         self.first[list as usize] = no.0;
     }
 
@@ -158,6 +158,7 @@ impl Slot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algorithm::Words;
     use crate::identity::Identity;
     use crate::limits::LimitId;
     use crate::table::Entry;
@@ -175,7 +176,7 @@ mod tests {
         }
 
         fn arm(&mut self, at_us: u64) -> EntryNo {
-            let entry = Entry { limit: LimitId(0), words: [at_us, 0] };
+            let entry = Entry { limit: LimitId(0), words: Words::of(at_us.into()) };
             let no = self.arena.take(Identity { placement: 0, identity: at_us }, entry);
             self.wheel.arm(&mut self.arena, no, at_us);
             no
@@ -185,7 +186,7 @@ mod tests {
         fn fire(&mut self, now_us: u64) -> Vec<u64> {
             let mut fired = Vec::new();
             while let Some(no) = self.wheel.due(&mut self.arena, now_us) {
-                let at_us = self.arena[no].entry().words[0];
+                let at_us = self.arena[no].entry().words.bits() as u64;
                 if at_us <= now_us {
                     fired.push(at_us);
                 } else {
@@ -249,7 +250,7 @@ mod tests {
         let numbers: Vec<EntryNo> = (0..10).map(|at_us| bench.arm(at_us)).collect();
         let now_us = 10 * TICK_US;
         let first = bench.wheel.due(&mut bench.arena, now_us).unwrap();
-        assert_eq!(bench.arena[first].entry().words[0], 9);
+        assert_eq!(bench.arena[first].entry().words, Words::of(9));
         assert!(bench.wheel.lag_us(now_us) >= 8 * TICK_US);
         bench.wheel.disarm(&mut bench.arena, numbers[4]);
         bench.wheel.disarm(&mut bench.arena, numbers[8]);

@@ -75,7 +75,7 @@ impl Shard {
     fn decide_joint(&mut self, now: Timestamp) -> Reply<'static> {
         let Scratch { parts, decisions } = &mut self.joint;
         let identities: SmallVec<[Identity; PARTS_MAX]> = parts.iter().map(|part| part.identity).collect();
-        self.engine.prefetch_all(&identities);
+        self.engine.prefetch(&identities);
         match self.engine.check_all(now, parts, decisions) {
             Ok(joint) => joint_reply(joint, decisions, now),
             Err(JointError::Full(_)) => Reply::Full,

@@ -172,14 +172,13 @@ impl Shard {
         let identity =
             Identity { placement: placement.0, identity: self.seeds.identity.identity(key, limit.algorithm) };
         self.stage.commands.push(Staged { id, limit: limit.id, op });
-        self.engine.prefetch(identity);
         self.stage.identities.push(identity);
         Ok(None)
     }
 
     fn decide_staged(&mut self, now: Timestamp, outbox: &mut Vec<u8>) {
         let Stage { commands, identities } = &mut self.stage;
-        self.engine.prefetch_all(identities);
+        self.engine.prefetch(identities);
         for (Staged { id, limit, op }, identity) in commands.drain(..).zip(identities.drain(..)) {
             apply(&mut self.engine, now, identity, limit, op).encode(id, outbox);
         }

@@ -46,7 +46,7 @@ pub(crate) struct Claim {
 impl Holders {
     /// Takes an entry's holders out, those of now; [`store`](Holders::store) brings them back.
     pub(crate) fn load(words: Words, now: Timestamp, side: &mut Side) -> Holders {
-        let mut holders = std::mem::take(side.holders.get_mut(words[0] as u32));
+        let mut holders = std::mem::take(side.holders.get_mut(words.bits() as u32));
         side.heap_bytes -= holders.heap_bytes();
         holders.age(now);
         holders
@@ -54,15 +54,15 @@ impl Holders {
 
     /// Keeps the holders where an entry had them, or in a new place.
     pub(crate) fn store(self, before: Option<Words>, side: &mut Side) -> Words {
-        let words = before.unwrap_or_else(|| [u64::from(side.holders.insert(Holders::default())), 0]);
+        let words = before.unwrap_or_else(|| Words::of(side.holders.insert(Holders::default()).into()));
         side.heap_bytes += self.heap_bytes();
-        *side.holders.get_mut(words[0] as u32) = self;
+        *side.holders.get_mut(words.bits() as u32) = self;
         words
     }
 
     /// Frees what an entry keeps aside.
     pub(crate) fn free(words: Words, side: &mut Side) {
-        let holders = side.holders.remove(words[0] as u32);
+        let holders = side.holders.remove(words.bits() as u32);
         side.heap_bytes -= holders.heap_bytes();
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A window is known by its end, so that "is this state still current" is one comparison, for a period and for a calendar.
 
+use super::counts::Counts;
 use super::{Budget, Counter, Words};
 use crate::export::state::{Malformed, Portable, State};
 use crate::limit::Limit;
@@ -63,8 +64,8 @@ impl Counter for FixedWindow {
         FixedWindow::counting(limit, now, 0)
     }
 
-    fn load(words: Words, limit: &Limit, now: Timestamp, _side: &mut Side) -> FixedWindow {
-        let [end_us, count] = words;
+    fn load(words: Words, limit: &Limit, now: Timestamp, side: &mut Side) -> FixedWindow {
+        let Counts { window: end_us, current: count, .. } = Counts::load(words, side);
         if now.as_micros() < end_us {
             FixedWindow { limit: *limit, now, end_us, count }
         } else {
@@ -72,8 +73,8 @@ impl Counter for FixedWindow {
         }
     }
 
-    fn store(self, _before: Option<Words>, _side: &mut Side) -> Words {
-        [self.end_us, self.count]
+    fn store(self, before: Option<Words>, side: &mut Side) -> Words {
+        Counts { window: self.end_us, current: self.count, previous: 0 }.store(before, side)
     }
 
     /// The count moves into the window that is current under the new cut.

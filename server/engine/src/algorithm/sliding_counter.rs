@@ -3,6 +3,7 @@
 //! With `passed` microseconds of the current window gone, `est·W = prev·(W - passed) + cur·W`, kept whole: no fraction is
 //! ever rounded on the way to a decision. Widths: counts are below 2^64 and `W` below 2^45, so `est·W` is below 2^110.
 
+use super::counts::Counts;
 use super::{Budget, Counter, Words};
 use crate::division::{div_ceil, div_floor};
 use crate::export::state::{Malformed, Portable, State};
@@ -54,11 +55,6 @@ impl SlidingCounter {
             _ => None,
         }
     }
-
-    /// Frees what an entry keeps aside.
-    pub(crate) fn free(words: Words, side: &mut Side) {
-        Stored::free(words, side);
-    }
 }
 
 impl Budget for SlidingCounter {
@@ -105,7 +101,7 @@ impl Counter for SlidingCounter {
     }
 
     fn load(words: Words, limit: &Limit, now: Timestamp, side: &mut Side) -> SlidingCounter {
-        let Stored { index, current, previous } = Stored::read(words, side);
+        let Counts { window: index, current, previous } = Counts::load(words, side);
         let mut counter = SlidingCounter::whole(limit, now);
         match counter.index.saturating_sub(index) {
             0 => (counter.current, counter.previous) = (current, previous),
@@ -116,10 +112,7 @@ impl Counter for SlidingCounter {
     }
 
     fn store(self, before: Option<Words>, side: &mut Side) -> Words {
-        if let Some(words) = before {
-            Stored::free(words, side);
-        }
-        Stored { index: self.index, current: self.current, previous: self.previous }.write(side)
+        Counts { window: self.index, current: self.current, previous: self.previous }.store(before, side)
     }
 
     /// Under another period the estimate, rounded up, becomes the current count: never less than what was used.
@@ -160,88 +153,5 @@ impl Portable for SlidingCounter {
         let counter = SlidingCounter { previous, ..SlidingCounter::counting(limit, at, current) };
         Malformed::unless(counter.index * counter.period_us == start_us, "a sliding counter's window")?;
         Ok(counter)
-    }
-}
-
-/// The state as it is kept: in the entry's two words where it fits, else aside.
-///
-/// In the entry: 47 bits of window index and 40 bits for each count, which holds every limit, and every period of 64 µs
-/// and more. Shorter periods, and counts that settling pushed far over their limit, are kept aside; the top bit says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stored {
-    index: u64,
-    current: u64,
-    previous: u64,
-}
-
-const COUNT_BITS: u32 = 40;
-const INDEX_BITS: u32 = 47;
-const ASIDE: u128 = 1 << 127;
-
-impl Stored {
-    fn fits(self) -> bool {
-        self.index < 1 << INDEX_BITS && self.current < 1 << COUNT_BITS && self.previous < 1 << COUNT_BITS
-    }
-
-    fn write(self, side: &mut Side) -> Words {
-        let packed = if self.fits() {
-            u128::from(self.index) << (2 * COUNT_BITS)
-                | u128::from(self.current) << COUNT_BITS
-                | u128::from(self.previous)
-        } else {
-            ASIDE | u128::from(side.counters.insert([self.index, self.current, self.previous]))
-        };
-        [packed as u64, (packed >> 64) as u64]
-    }
-
-    fn read(words: Words, side: &mut Side) -> Stored {
-        if let Some(no) = Stored::aside(words) {
-            let [index, current, previous] = *side.counters.get_mut(no);
-            return Stored { index, current, previous };
-        }
-        let packed = unpack(words);
-        let count = |shift: u32| (packed >> shift) as u64 & ((1 << COUNT_BITS) - 1);
-        Stored { index: (packed >> (2 * COUNT_BITS)) as u64, current: count(COUNT_BITS), previous: count(0) }
-    }
-
-    fn free(words: Words, side: &mut Side) {
-        if let Some(no) = Stored::aside(words) {
-            side.counters.remove(no);
-        }
-    }
-
-    fn aside(words: Words) -> Option<u32> {
-        let packed = unpack(words);
-        (packed & ASIDE != 0).then_some(packed as u32)
-    }
-}
-
-fn unpack(words: Words) -> u128 {
-    u128::from(words[1]) << 64 | u128::from(words[0])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extreme_numbers_are_kept_aside_and_come_back_whole() {
-        let mut side = Side::default();
-        let big = (1 << COUNT_BITS) - 1;
-        for (index, current, previous, aside) in [
-            (0, 0, 0, false),
-            ((1 << INDEX_BITS) - 1, big, big, false),
-            (1 << INDEX_BITS, 1, 2, true),
-            (1, big + 1, 2, true),
-            (1, 2, big + 1, true),
-            ((1 << 53) - 1, u64::MAX, u64::MAX, true),
-        ] {
-            let stored = Stored { index, current, previous };
-            let words = stored.write(&mut side);
-            assert_eq!(Stored::aside(words).is_some(), aside);
-            assert_eq!(Stored::read(words, &mut side), stored);
-            Stored::free(words, &mut side);
-        }
-        assert_eq!(side.counters.len(), 0);
     }
 }

@@ -112,7 +112,7 @@ impl Counter for SlidingLog {
         if let Some(horizon_us) = self.horizon_us {
             self.log.trim(horizon_us);
         }
-        let words = before.unwrap_or_else(|| [u64::from(side.logs.insert(Log::default())), 0]);
+        let words = before.unwrap_or_else(|| Words::of(side.logs.insert(Log::default()).into()));
         self.put_back(words, side);
         words
     }
@@ -181,5 +181,5 @@ impl SlidingLog {
 }
 
 fn slab_no(words: Words) -> u32 {
-    words[0] as u32
+    words.bits() as u32
 }

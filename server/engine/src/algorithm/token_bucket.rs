@@ -2,7 +2,7 @@
 //!
 //! A bucket is exact in one number: `X = now·L - level·W`, the arrival time scaled by the rate, where `L` tokens come
 //! every `W` microseconds. `X` does not change while time passes, so waiting costs no write and loses no fraction.
-//! Widths: `now·L` is below 2^93 and `level·W` below 2^86, so `X` fits in 128 bits with room.
+//! Widths: `now·L` is below 2^93 and `level·W` below 2^86 in size, so `X` fits in the 96 bits of an entry.
 //!
 //! Source: the generic cell rate algorithm of ITU-T I.371, in virtual scheduling form, scaled to integers.
 
@@ -85,13 +85,12 @@ impl Counter for TokenBucket {
     }
 
     fn load(words: Words, limit: &Limit, now: Timestamp, _side: &mut Side) -> TokenBucket {
-        let arrival = (u128::from(words[1]) << 64 | u128::from(words[0])) as i128;
-        TokenBucket::holding(limit, now, TokenBucket::elapsed(now.as_micros(), limit.limit()) - arrival)
+        let elapsed = TokenBucket::elapsed(now.as_micros(), limit.limit());
+        TokenBucket::holding(limit, now, elapsed - words.signed())
     }
 
     fn store(self, _before: Option<Words>, _side: &mut Side) -> Words {
-        let arrival = TokenBucket::elapsed(self.now_us, self.rate) - self.level;
-        [arrival as u64, ((arrival as u128) >> 64) as u64]
+        Words::of_signed(TokenBucket::elapsed(self.now_us, self.rate) - self.level)
     }
 
     /// A comparison in place of the division that the wait takes: every call asks this of what it loads.

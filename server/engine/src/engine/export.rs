@@ -249,7 +249,7 @@ impl Engine {
             Name::Reservation(_) => None,
         });
         let len = identities.iter_mut().zip(counters).map(|(room, identity)| *room = identity).count();
-        self.prefetch_all(&identities[..len]);
+        self.prefetch(&identities[..len]);
     }
 
     fn read_changed(&mut self, name: Name, draft: &mut Draft) {
@@ -261,7 +261,7 @@ impl Engine {
 
     fn read_changed_counter(&mut self, identity: Identity, draft: &mut Draft) {
         let found = self.table.find(identity);
-        match found.and_then(|no| self.read_entry(no, draft.batch.read_at)) {
+        match found.and_then(|found| self.read_entry(found.no, draft.batch.read_at)) {
             Some((limit, state)) => self.add_counter(draft, identity, limit, state),
             None => draft.add(Record::Counter { identity, counter: None }),
         }

@@ -17,7 +17,7 @@ use crate::limits::LimitId;
 use crate::reservation::Reservation;
 use crate::side::Side;
 use crate::table::arena::CHUNK_BYTES;
-use crate::table::{ENTRIES_MAX, Entry};
+use crate::table::{ENTRIES_MAX, Entry, Found};
 use crate::time::Timestamp;
 
 /// How far a batch's instant may lie in the future: clocks of one cluster agree far better, so one that differs by more
@@ -131,7 +131,7 @@ impl Engine {
             Record::Reservation { .. } => None,
         };
         let identities: Vec<Identity> = batch.records.iter().filter_map(identity).collect();
-        self.prefetch_all(&identities);
+        self.prefetch(&identities);
     }
 
     /// Makes counters and reservations of all records that are news.
@@ -214,7 +214,7 @@ impl Engine {
         limits: &[LimitId],
         read_at: Timestamp,
     ) {
-        if let Some(no) = self.table.find(identity) {
+        if let Some(Found { no, .. }) = self.table.find(identity) {
             self.remove(no);
         }
         if let Some(ReadyCounter { limit, state }) = counter {

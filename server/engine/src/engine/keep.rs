@@ -11,7 +11,7 @@ use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limit::Algorithm;
 use crate::limits::LimitId;
-use crate::table::{ENTRIES_MAX, Entry, EntryNo};
+use crate::table::{ENTRIES_MAX, Entry, EntryNo, Found};
 use crate::time::Timestamp;
 
 /// Entries that are looked at to make room for a call that found none.
@@ -40,13 +40,6 @@ impl Effect {
     }
 }
 
-/// An entry that was found, as it is stored.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    pub(super) no: EntryNo,
-    pub(super) entry: Entry,
-}
-
 /// A counter that was looked at, and where it came from.
 #[derive(Debug)]
 pub(super) struct Standing<C> {
@@ -57,15 +50,10 @@ pub(super) struct Standing<C> {
 }
 
 impl Engine {
-    pub(super) fn find(&mut self, identity: Identity) -> Option<Found> {
-        let no = self.table.find(identity)?;
-        Some(Found { no, entry: self.table.get(no) })
-    }
-
     /// The budget of `identity` at `now` under `limit`.
     #[inline(always)]
     pub(super) fn stand<C: Counter>(&mut self, now: Timestamp, identity: Identity, limit: LimitId) -> Standing<C> {
-        let found = self.find(identity);
+        let found = self.table.find(identity);
         let counter = match found {
             Some(found) => self.present(found.entry, limit, now),
             None => C::whole(self.limits.get(limit), now),

@@ -10,6 +10,7 @@ use crate::identity::Identity;
 use crate::limit::Ask;
 use crate::limits::LimitId;
 use crate::reservation::Reservation;
+use crate::table::Found;
 use crate::time::Timestamp;
 
 impl Engine {
@@ -101,7 +102,7 @@ impl Engine {
     /// The limit that the reserved key's state has, or the reservation's own if that state is fresh.
     fn limit_in_force(&mut self, known: Reservation, now: Timestamp) -> LimitId {
         match self.table.find(known.counter) {
-            Some(no) if !self.is_whole(no, now) => self.table.get(no).limit,
+            Some(Found { no, entry }) if !self.is_whole(no, now) => entry.limit,
             _ => known.limit,
         }
     }

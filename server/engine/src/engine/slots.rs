@@ -1,13 +1,13 @@
 //! Slots: units that are held for a time and come back by themselves.
 
 use super::Engine;
-use super::keep::{Found, Growth};
+use super::keep::Growth;
 use crate::algorithm::concurrency::{Claim, Holders};
 use crate::decision::{Full, Released, Slots};
 use crate::export::record::Name;
 use crate::identity::Identity;
 use crate::limits::{LimitId, Outcome};
-use crate::table::Entry;
+use crate::table::{Entry, Found};
 use crate::time::Timestamp;
 
 impl Engine {
@@ -29,7 +29,7 @@ impl Engine {
         debug_assert!(cost > 0, "holding nothing is no hold");
         let now = self.advance(now);
         let claim = Claim { holder, units: cost, limit: self.limits.get(limit).limit(), ttl_us };
-        let slots = self.with_room(|engine| match engine.find(identity) {
+        let slots = self.with_room(|engine| match engine.table.find(identity) {
             Some(found) => engine.acquire_more(now, found, limit, claim),
             None => engine.acquire_first(now, identity, limit, claim),
         });
@@ -43,7 +43,7 @@ impl Engine {
     /// Gives back what `holder` holds.
     pub fn release_slot(&mut self, now: Timestamp, identity: Identity, holder: u64) -> Released {
         let now = self.advance(now);
-        let Some(found) = self.find(identity) else { return Released { released: false, in_use: 0 } };
+        let Some(found) = self.table.find(identity) else { return Released { released: false, in_use: 0 } };
         let mut holders = Holders::load(found.entry.words, now, &mut self.side);
         let released = Released { released: holders.remove(holder), in_use: holders.in_use() };
         self.keep_holders(found, found.entry.limit, holders);

@@ -7,7 +7,6 @@ use super::entry::EntryNo;
 use super::line::{Line, SLOTS, Tag};
 use super::segment::{SEGMENT_LEN_MAX, Segment};
 use crate::identity::Identity;
-use crate::prefetch::prefetch;
 
 /// Entry numbers that one insertion may move: a full segment, when it grows or splits. Only if hundreds of entries share
 /// 28 bits of a keyed hash could it be more; that a larger table moves no more is tested.
@@ -47,14 +46,6 @@ impl Hash {
     /// The slot within a line where the entry belongs; from the low bits, while the line is chosen by the high ones.
     pub(super) fn start(self) -> usize {
         (((self.0 & 0xffff) * SLOTS as u64) >> 16) as usize
-    }
-
-    pub(super) fn low(self) -> u32 {
-        self.0 as u32
-    }
-
-    pub(super) fn high(self) -> u32 {
-        (self.0 >> 32) as u32
     }
 
     fn directory(self) -> usize {
@@ -121,19 +112,9 @@ impl Index {
         self.segments[self.segment_no(hash)].find(hash, is_it)
     }
 
-    /// Asks for the line where an entry of that hash is looked for first.
+    /// The line where an entry of that hash is looked for first.
     #[inline]
-    pub(super) fn prefetch(&self, hash: Hash) {
-        prefetch(self.home_line(hash));
-    }
-
-    /// The entries in a hash's own line that may be the one, the likeliest first.
-    #[inline]
-    pub(super) fn candidates(&self, hash: Hash) -> impl Iterator<Item = EntryNo> {
-        self.home_line(hash).under(hash.tag(), hash.start())
-    }
-
-    fn home_line(&self, hash: Hash) -> &Line {
+    pub(super) fn home_line(&self, hash: Hash) -> &Line {
         let segment = &self.segments[self.segment_no(hash)];
         segment.line(segment.home(hash))
     }

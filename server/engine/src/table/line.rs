@@ -4,17 +4,10 @@
 //! emptied slot needs no marker. Source: the idea of counting overflows instead of leaving tombstones is F14's.
 
 use super::entry::EntryNo;
+use crate::processor::{LANES, alike};
 
 /// Slots in a line.
-pub(super) const SLOTS: usize = 15;
-/// Words that are compared at once, and the bit of each word.
-const LANES: usize = 4;
-const LANE_BITS: [[u32; LANES]; 4] = [
-    [1 << 0, 1 << 1, 1 << 2, 1 << 3],
-    [1 << 4, 1 << 5, 1 << 6, 1 << 7],
-    [1 << 8, 1 << 9, 1 << 10, 1 << 11],
-    [1 << 12, 1 << 13, 1 << 14, 1 << 15],
-];
+pub(super) const SLOTS: usize = LANES - 1;
 /// What an empty slot holds.
 const EMPTY: u32 = 0;
 /// A bit for each of them.
@@ -43,16 +36,16 @@ impl Tag {
 #[repr(align(64))]
 pub(super) struct Line {
     /// The slots' contents, and behind them the count.
-    words: [u32; SLOTS + 1],
+    words: [u32; LANES],
 }
 
 impl Line {
-    pub(super) const EMPTY: Line = Line { words: [EMPTY; SLOTS + 1] };
+    pub(super) const EMPTY: Line = Line { words: [EMPTY; LANES] };
 
     /// The entries under `tag`, those nearest after `start` first: that is where [`put`](Line::put) puts them, so that an
     /// entry that is there is found before most others are looked at.
     pub(super) fn under(&self, tag: Tag, start: usize) -> impl Iterator<Item = EntryNo> {
-        let alike = self.alike(tag);
+        let alike = alike(&self.words, !NUMBER_MASK, tag.0) & ALL; // without the count
         // The bits from `start` on, and behind them those before it.
         let mut left = (alike >> start) | (alike << (SLOTS - start)) & ALL;
         std::iter::from_fn(move || {
@@ -62,20 +55,6 @@ impl Line {
             let at = if at < SLOTS { at } else { at - SLOTS };
             Some(EntryNo(self.words[at % self.words.len()] & NUMBER_MASK))
         })
-    }
-
-    /// A bit for each slot whose tag is `tag`. Four words at a time, without a branch, so that the compiler compares them
-    /// as one vector; the count's bit is dropped.
-    fn alike(&self, tag: Tag) -> u32 {
-        let mut lanes = [0; LANES];
-        for (words, bits) in self.words.as_chunks::<LANES>().0.iter().zip(&LANE_BITS) {
-            for lane in 0..LANES {
-                let is_alike = u32::from(words[lane] & !NUMBER_MASK == tag.0);
-                lanes[lane] |= is_alike.wrapping_neg() & bits[lane];
-            }
-        }
-        let [a, b, c, d] = lanes;
-        (a | b | c | d) & ALL
     }
 
     /// Puts an entry into the free slot nearest after `start`. Says whether there was one.
