@@ -35,6 +35,9 @@ use crate::table::{Found, Table};
 use crate::time::Timestamp;
 use crate::wheel::Wheel;
 
+/// Due entries whose index lines are asked for together.
+const EXPIRIES_AHEAD: usize = 16;
+
 /// The counters of one shard: pure decisions over memory, for one thread.
 ///
 /// ```
@@ -221,8 +224,17 @@ impl Engine {
         let now = self.advance(now);
         let reservations = (0..entries_max).map_while(|_| self.expire_reservation(now));
         reservations.for_each(drop);
-        let entries = (0..entries_max).map_while(|_| self.expire_entry(now));
-        entries.filter(|&expired| expired == Expired::Forgotten).count()
+        let mut forgotten = 0;
+        for looked_at in 0..entries_max {
+            if looked_at % EXPIRIES_AHEAD == 0 {
+                self.table.prefetch_removals(self.wheel.coming(&self.table.arena).take(EXPIRIES_AHEAD));
+            }
+            match self.expire_entry(now) {
+                Some(expired) => forgotten += usize::from(expired == Expired::Forgotten),
+                None => break,
+            }
+        }
+        forgotten
     }
 
     /// How far [`expire`](Engine::expire) is behind, in microseconds: the age of the oldest instant at which something may

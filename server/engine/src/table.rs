@@ -116,6 +116,11 @@ impl Table {
         }
     }
 
+    /// Asks for the index lines out of which these entries will be removed.
+    pub(crate) fn prefetch_removals(&self, nos: impl Iterator<Item = EntryNo>) {
+        nos.for_each(|no| prefetch(self.index.home_line(Hash::of(self.arena[no].identity()))));
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.len
     }

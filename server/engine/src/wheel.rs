@@ -85,6 +85,12 @@ impl Wheel {
         Some(no)
     }
 
+    /// The entries that come next, of those that are due already: for whoever wants to have them near.
+    pub(crate) fn coming<'a>(&self, arena: &'a Arena) -> impl Iterator<Item = EntryNo> + use<'a> {
+        let named = |no: u32| Some(no).filter(|&no| no != NONE).map(EntryNo);
+        std::iter::successors(named(self.first[DUE as usize]), move |&no| named(arena.links(no).after))
+    }
+
     /// How far the wheel is behind `now_us`: the age of the oldest slot that is not worked off.
     pub(crate) fn lag_us(&self, now_us: u64) -> u64 {
         let oldest_tick = match self.first[DUE as usize] {
