@@ -3,6 +3,7 @@
 pub mod bench;
 #[cfg(not(feature = "sim"))]
 pub mod demo;
+mod rules_file;
 pub mod serve;
 pub mod trace;
 

@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use serde::Deserialize;
 use tallyring_protocol::bounds::SHARDS_MAX;
 use tallyring_protocol::{IdentityKey, NodeId, PlacementSeed};
 
+use crate::rules::text::Text;
 use crate::sys::{random, spawn};
 use crate::tokens::Tokens;
 
@@ -37,6 +39,10 @@ pub struct Config {
     pub node_id: NodeNumber,
     /// Where the node stands.
     pub zone: String,
+    /// The folder for what survives a restart; `None` = nothing does.
+    pub data: Option<PathBuf>,
+    /// Rules to publish at the start, unless they are live already.
+    pub rules: Option<RulesFile>,
     /// Who may do what.
     pub tokens: Tokens,
     /// Whether to listen beyond loopback although nothing is encrypted.
@@ -58,6 +64,8 @@ impl Default for Config {
             memory_max: ByteSize::default(),
             node_id: NodeNumber::default(),
             zone: String::new(),
+            data: None,
+            rules: None,
             tokens: Tokens::default(),
             insecure: false,
             placement_seed: PlacementSeed(random::seed()),
@@ -90,6 +98,15 @@ impl Config {
             _ => Ok(()),
         }
     }
+}
+
+/// A file of rules, read.
+#[derive(Clone, Debug)]
+pub struct RulesFile {
+    /// Where it was read from, for messages.
+    pub path: PathBuf,
+    /// What stands in it.
+    pub text: Text,
 }
 
 /// A field that a node cannot start with.

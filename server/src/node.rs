@@ -1,21 +1,28 @@
 //! A node: the only file that knows every part. It starts the threads, joins them, and drains them in between.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use tallyring_engine::Bounds;
 use tallyring_protocol::{IdentityHasher, Node as Member, Topology};
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::acceptor::{self, Acceptor, AcceptorTally};
 use crate::cluster::gateways::Gateways;
 use crate::cluster::view::View;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, RulesFile};
+use crate::data::{Data, DataError};
 use crate::door::http::{self, HttpDoor};
+use crate::rules::publish::{Change, Expect, PublishError, Push};
+use crate::rules::text::Faults;
+use crate::rules::{OpenError, Rules};
 use crate::shard::{self, MAILBOX_MAX, Message, Seeds, ShardMailbox, ShardSetup};
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
@@ -31,6 +38,8 @@ pub struct Node {
     http_addr: SocketAddr,
     draining: CancellationToken,
     threads: Vec<Thread>,
+    /// Ours until the last thread has ended.
+    _data: Option<Data>,
 }
 
 /// Why a node cannot start.
@@ -49,6 +58,23 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// The data folder cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// What stands in the data folder cannot be used.
+    #[error("data: {0}")]
+    Rules(#[from] OpenError),
+    /// The rules to publish at the start make no sense.
+    #[error("{}", InFile(path, faults))]
+    RulesFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        faults: Faults,
+    },
+    /// The rules to publish at the start cannot be published.
+    #[error("rules: {0}")]
+    Publish(PublishError),
     /// The system has no thread for us.
     #[error("cannot start a thread: {0}")]
     Thread(#[from] io::Error),
@@ -69,6 +95,11 @@ impl Node {
     /// As [`Node::start`].
     pub async fn start_on(clock: Clock, config: Config) -> Result<Node, StartError> {
         config.validate()?;
+        let data = config.data.as_deref().map(Data::open).transpose()?;
+        let rules = Rules::open(clock, data.as_ref().map(Data::folder))?;
+        if let Some(file) = &config.rules {
+            publish(&rules, file)?;
+        }
         let native = listen("native-addr", config.native_addr).await?;
         let http = listen("http-addr", config.http_addr).await?;
         let (native_addr, http_addr) = (native.local_addr()?, http.local_addr()?);
@@ -78,13 +109,15 @@ impl Node {
             mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
             gateways: Arc::default(),
+            rules: Arc::new(rules),
             tally: Arc::default(),
             connections: Arc::default(),
             draining: CancellationToken::new(),
         };
         let threads = parts.start_threads(&config, native, http)?;
-        info!(native = %native_addr, http = %http_addr, shards = config.shards.get(), node = config.node_id.id().0, "serving");
-        Ok(Node { native_addr, http_addr, draining: parts.draining, threads })
+        let rules = parts.rules.live().version.version;
+        info!(native = %native_addr, http = %http_addr, shards = config.shards.get(), node = config.node_id.id().0, rules, "serving");
+        Ok(Node { native_addr, http_addr, draining: parts.draining, threads, _data: data })
     }
 
     /// Where the native protocol is spoken.
@@ -118,6 +151,7 @@ struct Parts {
     mailboxes: Arc<[ShardMailbox]>,
     pulses: Vec<Arc<AtomicU64>>,
     gateways: Arc<Gateways>,
+    rules: Arc<Rules>,
     tally: Arc<AcceptorTally>,
     connections: Arc<AtomicUsize>,
     draining: CancellationToken,
@@ -131,19 +165,19 @@ impl Parts {
             threads.push(spawn::thread(format!("shard-{index}"), move || shard::run(setup))?);
         }
         threads.push(self.start_acceptor(config, native)?);
-        threads.push(self.start_http(http)?);
+        threads.push(self.start_http(config, http)?);
         Ok(threads)
     }
 
     fn shard_setup(&self, config: &Config, index: u16) -> ShardSetup {
         let share = config.memory_max.get() / u64::from(config.shards.get());
-        let identity = IdentityHasher::new(config.identity_key);
         ShardSetup {
             index,
             node: config.node_id.id(),
             mailboxes: Arc::clone(&self.mailboxes),
-            seeds: Seeds { placement: config.placement_seed, identity },
+            seeds: seeds(config),
             bounds: Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX)),
+            rules: Arc::clone(&self.rules.live().frames),
             clock: self.clock,
             pulse: Arc::clone(&self.pulses[usize::from(index)]),
             node_connections: Arc::clone(&self.connections),
@@ -163,24 +197,33 @@ impl Parts {
             mailboxes: Arc::clone(&self.mailboxes),
             view: Arc::clone(&self.view),
             gateways: Arc::clone(&self.gateways),
+            rules: Arc::clone(&self.rules),
         };
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
-            let news = tokio::task::spawn_local(news.spread());
+            let news = Arc::new(news);
+            let news = [
+                tokio::task::spawn_local(Arc::clone(&news).spread_gateways()),
+                tokio::task::spawn_local(news.spread_rules()),
+            ];
             match native.open() {
                 Ok(listener) => acceptor::run(acceptor, listener, draining).await,
                 Err(error) => tracing::error!(%error, "the native listener is broken"),
             }
-            news.abort();
+            news.iter().for_each(JoinHandle::abort);
         })
     }
 
-    fn start_http(&self, http: Bound) -> io::Result<Thread> {
+    fn start_http(&self, config: &Config, http: Bound) -> io::Result<Thread> {
         let door = HttpDoor {
             mailboxes: Arc::clone(&self.mailboxes),
             pulses: self.pulses.clone(),
             clock: self.clock,
             acceptor: Arc::clone(&self.tally),
+            rules: Arc::clone(&self.rules),
+            seeds: seeds(config),
+            tokens: config.tokens.clone(),
+            advertise_host: config.advertise_host.clone(),
             draining: self.draining.clone(),
         };
         spawn::thread("http".into(), move || async move {
@@ -195,15 +238,16 @@ impl Parts {
     }
 }
 
-/// Spreads the news of gateways that come and go.
+/// Spreads the news of gateways that come and go, and of rules.
 struct News {
     mailboxes: Arc<[ShardMailbox]>,
     view: Arc<View>,
     gateways: Arc<Gateways>,
+    rules: Arc<Rules>,
 }
 
 impl News {
-    async fn spread(self) {
+    async fn spread_gateways(self: Arc<Self>) {
         loop {
             self.gateways.changed().await;
             tokio::time::sleep(GATEWAYS_DEBOUNCE).await;
@@ -214,6 +258,63 @@ impl News {
             }
         }
     }
+
+    /// Tells every shard which rules are live. Unlike a topology, of which there will be a next one, rules may stay for
+    /// months: a shard whose mailbox is full is told again until it listens.
+    async fn spread_rules(self: Arc<Self>) {
+        let mut told = self.rules.live().version;
+        loop {
+            self.rules.changed().await;
+            let live = self.rules.live();
+            for mailbox in self.mailboxes.iter() {
+                while mailbox.push(Message::Rules(Arc::clone(&live.frames))).is_err() {
+                    tokio::time::sleep(RULES_RETRY).await;
+                }
+            }
+            info!(from = told.version, to = live.version.version, "other rules are live");
+            told = live.version;
+        }
+    }
+}
+
+/// How long a shard with a full mailbox is left alone before it is told of rules again.
+const RULES_RETRY: Duration = Duration::from_millis(1);
+
+/// Publishes the rules that the node is to start with.
+fn publish(rules: &Rules, file: &RulesFile) -> Result<(), StartError> {
+    let push = Push {
+        change: Change::Document(file.text.clone()),
+        author: format!("--rules {}", file.path.display()).into(),
+        comment: String::new().into(),
+        expect: Expect::Anything,
+    };
+    match rules.publish(&push) {
+        Ok(publication) => {
+            for warning in publication.warnings {
+                tracing::warn!("{}:{warning}", file.path.display());
+            }
+            Ok(())
+        }
+        Err(PublishError::Faults(faults)) => Err(StartError::RulesFile { path: file.path.clone(), faults }),
+        Err(error) => Err(StartError::Publish(error)),
+    }
+}
+
+/// Every fault of a file, a line each.
+struct InFile<'a>(&'a Path, &'a Faults);
+
+impl fmt::Display for InFile<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, fault) in self.1.0.iter().enumerate() {
+            let newline = if at > 0 { "\n" } else { "" };
+            write!(f, "{newline}{}:{fault}", self.0.display())?;
+        }
+        Ok(())
+    }
+}
+
+fn seeds(config: &Config) -> Seeds {
+    Seeds { placement: config.placement_seed, identity: IdentityHasher::new(config.identity_key) }
 }
 
 async fn listen(field: &'static str, address: SocketAddr) -> Result<Bound, StartError> {

@@ -16,11 +16,13 @@ mod apply;
 pub mod command;
 mod guests;
 mod joint;
+mod local;
 pub mod mailbox;
 pub mod native;
 pub mod outlet;
 mod refusal;
 mod reserve;
+pub mod rules;
 mod session;
 mod slots;
 mod turn;
@@ -34,15 +36,17 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tallyring_engine::{Bounds, Engine, Identity, Timestamp};
-use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, NodeId, PlacementSeed};
+use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, LocalCounts, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use self::command::{Envelope, KeyQuota};
 use self::guests::Guests;
+use self::local::Locals;
 use self::mailbox::Mailbox;
 use self::native::Arrival;
 use self::outlet::{Outgoing, Outlet};
+use self::rules::RulesFrames;
 use self::session::Session;
 use crate::sys::clock::Clock;
 
@@ -67,6 +71,8 @@ pub enum Message {
     Adopt(Arrival),
     /// Tell every connection: the frame of a new topology.
     Topology(Bytes),
+    /// Tell every connection which rules are live, and hand them out from now on.
+    Rules(Arc<RulesFrames>),
     /// Say how you are.
     Report(oneshot::Sender<Report>),
 }
@@ -104,6 +110,8 @@ pub struct Report {
     pub tally: Tally,
     /// Decisions by rule.
     pub rules: Vec<RuleReport>,
+    /// What gateways reported to have decided by themselves, by rule.
+    pub locals: Vec<LocalReport>,
 }
 
 /// What a shard counts besides decisions.
@@ -124,12 +132,25 @@ pub struct Tally {
 pub struct RuleReport {
     /// The rule's id; empty = none.
     pub rule: String,
+    /// Whether it was not enforced.
+    pub shadow: bool,
     /// Calls allowed.
     pub allowed: u64,
     /// Calls denied.
     pub denied: u64,
     /// Calls that memory had no room for.
     pub full: u64,
+}
+
+/// What gateways decided of one rule without asking.
+#[derive(Clone, Debug, Default)]
+pub struct LocalReport {
+    /// The rule's id; empty = none.
+    pub rule: String,
+    /// Whether it was not enforced.
+    pub shadow: bool,
+    /// What they decided.
+    pub counts: LocalCounts,
 }
 
 /// What a shard needs to start.
@@ -145,6 +166,8 @@ pub struct ShardSetup {
     pub seeds: Seeds,
     /// How much it may hold.
     pub bounds: Bounds,
+    /// The rules that are live when it starts.
+    pub rules: Arc<RulesFrames>,
     /// The node's clock.
     pub clock: Clock,
     /// Where it says that it is alive, in microseconds of the clock.
@@ -171,6 +194,8 @@ pub struct Shard {
     /// The connections, by the order they came in.
     outlets: BTreeMap<u64, Arc<Outlet>>,
     arrivals: u64,
+    rules: Arc<RulesFrames>,
+    locals: Locals,
     node_connections: Arc<AtomicUsize>,
     draining: CancellationToken,
     tally: Tally,
@@ -178,7 +203,7 @@ pub struct Shard {
 
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
-    let ShardSetup { index, node, mailboxes, seeds, bounds, clock, pulse, node_connections, draining } = setup;
+    let ShardSetup { index, node, mailboxes, seeds, bounds, rules, clock, pulse, node_connections, draining } = setup;
     let shards = u16::try_from(mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
     let shard = Rc::new(RefCell::new(Shard {
         index,
@@ -193,6 +218,8 @@ pub async fn run(setup: ShardSetup) {
         guests: Guests::default(),
         outlets: BTreeMap::new(),
         arrivals: 0,
+        rules,
+        locals: Locals::default(),
         node_connections,
         draining: draining.clone(),
         tally: Tally::default(),
@@ -226,6 +253,7 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
                 tokio::task::spawn_local(native::serve(Rc::clone(shard), arrival));
             }
             Message::Topology(frame) => shard.borrow().tell_everybody(|| Outgoing::Push(frame.clone())),
+            Message::Rules(frames) => shard.borrow_mut().take_rules(frames),
             // Whoever asked may have stopped waiting.
             Message::Report(to) => drop(to.send(shard.borrow().report())),
         }
@@ -297,6 +325,12 @@ impl Shard {
         self.outlets.values().for_each(|outlet| outlet.push(what()));
     }
 
+    /// From now on these rules are handed out; everybody is told.
+    fn take_rules(&mut self, frames: Arc<RulesFrames>) {
+        self.rules = frames;
+        self.tell_everybody(|| Outgoing::Push(self.rules.announcement()));
+    }
+
     fn expire(&mut self, pulse: &AtomicU64) -> usize {
         let now = self.now();
         pulse.store(self.clock.now_us(), Ordering::Relaxed);
@@ -309,10 +343,13 @@ impl Shard {
         let decided = self.engine.rule_counts().filter(|counts| counts.allowed + counts.denied + counts.full > 0);
         let rules = decided.map(|counts| RuleReport {
             rule: counts.rule.to_owned(),
+            shadow: counts.shadow,
             allowed: counts.allowed,
             denied: counts.denied,
             full: counts.full,
         });
+        let locals = self.locals.iter();
+        let locals = locals.map(|(rule, shadow, counts)| LocalReport { rule: rule.to_owned(), shadow, counts });
         Report {
             keys: self.engine.keys(),
             bytes: self.engine.bytes(),
@@ -320,6 +357,7 @@ impl Shard {
             mail: self.mailboxes[usize::from(self.index)].len(),
             tally: self.tally,
             rules: rules.collect(),
+            locals: locals.collect(),
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 use tracing_subscriber::EnvFilter;
 
-use super::fail;
+use super::{fail, rules_file};
 use crate::config::{ByteSize, Config, NodeNumber, Shards};
 use crate::node::Node;
 use crate::tokens::{TOKENS_PER_ROLE_MAX, TokenHash, Tokens};
@@ -35,7 +35,7 @@ struct Settings {
     /// Where to speak the native protocol [default: 127.0.0.1:4170]
     #[arg(long, env = "TALLYRING_NATIVE_ADDR", value_name = "IP:PORT")]
     native_addr: Option<SocketAddr>,
-    /// Where to answer HTTP: /livez, /readyz, /metrics [default: 127.0.0.1:4171]
+    /// Where to answer HTTP: rules, health, metrics [default: 127.0.0.1:4171]
     #[arg(long, env = "TALLYRING_HTTP_ADDR", value_name = "IP:PORT")]
     http_addr: Option<SocketAddr>,
     /// Host that clients are told to connect to [default: the native address]
@@ -53,6 +53,12 @@ struct Settings {
     /// Where this node stands, so that replicas can stand elsewhere
     #[arg(long, env = "TALLYRING_ZONE", value_name = "NAME")]
     zone: Option<String>,
+    /// Folder for what survives a restart: the rules and their history [default: nothing does]
+    #[arg(long, env = "TALLYRING_DATA", value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Rules to publish at the start, unless they are live already: TOML or JSON
+    #[arg(long, env = "TALLYRING_RULES", value_name = "FILE")]
+    rules: Option<PathBuf>,
     /// TOML file with the SHA-256 of the tokens of each role: client = ["…"], admin = ["…"]
     #[arg(long, env = "TALLYRING_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -149,6 +155,8 @@ impl Settings {
             memory_max: self.memory_max.or(other.memory_max),
             node_id: self.node_id.or(other.node_id),
             zone: self.zone.or(other.zone),
+            data: self.data.or(other.data),
+            rules: self.rules.or(other.rules),
             token_file: self.token_file.or(other.token_file),
             insecure: self.insecure || other.insecure,
             log_format: self.log_format.or(other.log_format),
@@ -165,6 +173,8 @@ impl Settings {
             memory_max: self.memory_max.unwrap_or_default(),
             node_id: self.node_id.unwrap_or_default(),
             zone: self.zone.unwrap_or_default(),
+            data: self.data,
+            rules: self.rules.map(rules_file::read).transpose()?,
             tokens: self.token_file.as_deref().map(read_tokens).transpose()?.unwrap_or_default(),
             insecure: self.insecure,
             ..default

@@ -6,12 +6,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use tallyring_protocol::reply::Rules;
 use tallyring_protocol::{GoodbyeCode, Reply, Role, Welcome};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::Shard;
 use super::outlet::Outgoing;
+use super::rules::Delivery;
 use super::session::Session;
 use super::turn::Turn;
 use crate::sys::net::{Parcel, TcpStream};
@@ -21,6 +23,9 @@ const READ_BYTES_MAX: usize = 16 * 1024;
 
 /// A peer that does not read its replies for this long is cut off.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A rules document that a peer has not read by then is not read.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a connection still answers after its goodbye, for what was already on its way.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
@@ -57,6 +62,8 @@ pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: Arrival) {
         let mut outbox = Vec::with_capacity(1_024);
         shard.borrow().welcome(role).encode(&mut outbox);
         outbox.extend_from_slice(&topology);
+        // The seat is taken: of rules published from here on this connection is told as all are.
+        outbox.extend_from_slice(&shard.borrow().rules.announcement());
         let mut connection = Connection { stream, inbox: read_ahead, outbox, closing_at: None };
         // An error here is the peer's: it went away. There is nobody left to tell.
         let _ = connection.run(&shard, &mut seat.session).await;
@@ -101,6 +108,7 @@ impl Connection {
                 goodbye(GoodbyeCode::Malformed, &error.to_string(), &mut self.outbox);
             }
             self.flush().await?;
+            self.deliver(session).await?;
             match turn {
                 Ok(Turn::More) => tokio::task::yield_now().await,
                 Ok(Turn::Done) => {
@@ -144,6 +152,17 @@ impl Connection {
             None => event.await,
             Some(at) => timeout_at(at, event).await.unwrap_or(Ok(false)),
         }
+    }
+
+    /// Sends the rules document if it was asked for, from where it lies.
+    async fn deliver(&mut self, session: &mut Session) -> io::Result<()> {
+        let Some(Delivery { id, body }) = session.delivery.take() else { return Ok(()) };
+        let header = Rules::header(id, &body);
+        let write = async {
+            self.stream.write_all(&header).await?;
+            self.stream.write_all(&body).await
+        };
+        timeout(DELIVERY_TIMEOUT, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
 
     /// Writes the outbox: one system call unless the peer is slow.

@@ -8,6 +8,7 @@ use tallyring_protocol::{AlgorithmCode, Malformed, Role};
 
 use super::command::{Definition, code_of};
 use super::outlet::Outlet;
+use super::rules::Delivery;
 
 /// Requests of one connection that other shards may be deciding at once; one more is answered `overloaded`.
 pub(super) const FORWARDS_MAX: usize = 1_024;
@@ -27,12 +28,14 @@ pub(super) struct Session {
     pub(super) role: Role,
     pub(super) outlet: Arc<Outlet>,
     pub(super) forwards_in_flight: usize,
+    /// The rules document that the connection has asked for and not been sent yet.
+    pub(super) delivery: Option<Delivery>,
     handles: Vec<Option<Handle>>,
 }
 
 impl Session {
     pub(super) fn new(role: Role) -> Session {
-        Session { role, outlet: Arc::default(), forwards_in_flight: 0, handles: Vec::new() }
+        Session { role, outlet: Arc::default(), forwards_in_flight: 0, delivery: None, handles: Vec::new() }
     }
 
     /// The limit behind a handle.

@@ -1,13 +1,10 @@
 //! A turn: everything that one read brought, decided in arrival order under one reading of the clock.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use tallyring_engine::{Ask, Identity, LimitId, Timestamp};
 use tallyring_protocol::bounds::REQUEST_BYTES_MAX;
-use tallyring_protocol::reply::Rules;
-use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{
     AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Placement, Refund, Reply, Request, Role,
     frame, shard_of,
@@ -128,10 +125,11 @@ impl Shard {
             Request::Release(release) => self.release(id, release, now, session),
             Request::Reset(key) => self.reset(id, *key, now, session),
             Request::Define(define) => Ok(Some(self.define(define, session))),
-            Request::GetRules => {
-                Ok(Some(Reply::Rules(Rules { version: RulesVersion::NONE, json: Cow::Borrowed(b"{}") })))
+            Request::GetRules => self.get_rules(id, session),
+            Request::Report(report) => {
+                self.locals.add(report);
+                Ok(Some(Reply::Reported))
             }
-            Request::Report(_) => Ok(Some(Reply::Reported)),
             Request::Ping | Request::Check(_) | Request::Take(_) | Request::Refund(_) => {
                 unreachable!("accept has its own arms for what it stages")
             }

@@ -78,3 +78,19 @@ impl Thread {
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
+
+/// Runs what blocks, such as the disk, beside the caller's runtime, and waits for it without blocking that.
+///
+/// # Panics
+/// If `work` panicked.
+#[cfg(not(feature = "sim"))]
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let worked = tokio::task::spawn_blocking(work).await;
+    worked.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))
+}
+
+/// Runs what blocks at once: in simulation there is nothing to run it beside.
+#[cfg(feature = "sim")]
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    work()
+}

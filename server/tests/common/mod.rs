@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tallyring_protocol::bounds::REPLY_BYTES_MAX;
 use tallyring_protocol::{
-    AlgorithmCode, Charge, Define, Hello, Key, PROTOCOL_VERSION, PeriodCode, Reply, Request, Topology, Welcome, frame,
+    AlgorithmCode, Charge, Define, Hello, Key, PROTOCOL_VERSION, PeriodCode, Reply, Request, RulesVersion, Topology,
+    Welcome, frame,
 };
 
 /// How long anything may take before the test gives up.
@@ -72,13 +73,34 @@ impl Serve {
 
     /// Status code and body of an HTTP GET.
     pub fn get(&self, path: &str) -> (u16, String) {
-        let mut stream = TcpStream::connect(self.http).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        let response = self.ask("GET", path, &[], "");
+        (response.code, response.body)
+    }
+
+    /// The response to any HTTP request.
+    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
+        self.try_ask(method, path, headers, body).unwrap()
+    }
+
+    /// The response to any HTTP request, or why there is none: the node may be dead.
+    pub fn try_ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> std::io::Result<Response> {
+        let mut stream = TcpStream::connect(self.http)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+        if !headers.iter().any(|(name, _)| *name == "Host") {
+            request += "Host: localhost\r\n";
+        }
+        headers.iter().for_each(|(name, value)| request += &format!("{name}: {value}\r\n"));
+        stream.write_all(format!("{request}\r\n{body}").as_bytes())?;
         let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        let code = response.split(' ').nth(1).unwrap().parse().unwrap();
-        (code, response.split_once("\r\n\r\n").unwrap().1.to_owned())
+        stream.read_to_string(&mut response)?;
+        Response::read(&response).ok_or(std::io::ErrorKind::UnexpectedEof.into())
+    }
+
+    /// Publishes rules over whatever is live.
+    pub fn push(&self, rules: &str) -> Response {
+        self.ask("PUT", "/v1/rules", &[("If-Match", "*")], rules)
     }
 }
 
@@ -86,6 +108,37 @@ impl Drop for Serve {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// An HTTP response.
+#[derive(Debug)]
+pub struct Response {
+    pub code: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Response {
+    fn read(response: &str) -> Option<Response> {
+        let (head, body) = response.split_once("\r\n\r\n")?;
+        let code = head.split(' ').nth(1)?.parse().ok()?;
+        Some(Response { code, head: head.to_owned(), body: body.to_owned() })
+    }
+
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.body))
+    }
+
+    /// The version that the body says is live.
+    pub fn version(&self) -> u64 {
+        self.json()["version"].as_u64().unwrap_or_else(|| panic!("no version: {}", self.body))
     }
 }
 
@@ -185,14 +238,14 @@ impl Native {
         self.send(&Request::Check(Charge { handle: 0, cost, keep: 0, force: false, key: key.as_ref() }))
     }
 
-    /// The next reply that is no topology, and its id.
+    /// The next reply that is no push, and its id.
     pub fn reply(&mut self) -> (u32, Got) {
         loop {
             let Some(len) = self.fill() else { return (0, Got::Closed) };
             let (frame, _) = frame::split(&self.inbox[..len], REPLY_BYTES_MAX).unwrap().unwrap();
             let id = frame.id;
             let got = match Reply::decode(&frame).unwrap() {
-                Reply::Topology(_) => None,
+                Reply::Topology(_) | Reply::RulesVersion(_) => None,
                 Reply::Decision(d) => Some(Got::Decision {
                     allowed: d.allowed,
                     remaining: d.remaining,
@@ -209,6 +262,35 @@ impl Native {
             self.inbox.drain(..len);
             if let Some(got) = got {
                 return (id, got);
+            }
+        }
+    }
+
+    /// The version of the rules that the next push announces.
+    pub fn announced(&mut self) -> RulesVersion {
+        loop {
+            let version = self.frame(|reply| match reply {
+                Reply::RulesVersion(version) => Some(*version),
+                Reply::Topology(_) => None,
+                other => panic!("not a version of rules: {other:?}"),
+            });
+            if let Some(version) = version {
+                return version;
+            }
+        }
+    }
+
+    /// The rules that are live: their version and their JSON.
+    pub fn rules(&mut self) -> (RulesVersion, String) {
+        self.send(&Request::GetRules);
+        loop {
+            let rules = self.frame(|reply| match reply {
+                Reply::Rules(rules) => Some((rules.version, String::from_utf8(rules.json.to_vec()).unwrap())),
+                Reply::Topology(_) | Reply::RulesVersion(_) => None,
+                other => panic!("not rules: {other:?}"),
+            });
+            if let Some(rules) = rules {
+                return rules;
             }
         }
     }

@@ -1,0 +1,40 @@
+//! `/v1/limits/{tier}`: the rules that match one tier alone.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+
+use super::HttpDoor;
+use super::caller::{Admin, Reader};
+use super::problem::Problem;
+use super::pushing::{ReasonQuery, read_text};
+use super::rules::present;
+use crate::rules::publish::Change;
+use crate::rules::tier::Tier;
+
+/// Answers with the rules of a tier, as a document of their own; a tier that no rule names has none.
+pub(super) async fn read(
+    State(door): State<Arc<HttpDoor>>,
+    _: Reader,
+    Path(tier): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let live = door.rules.live();
+    present(&headers, &live, &Tier::new(tier).of(&live), None)
+}
+
+/// Replaces the rules of a tier by those of a document; the other rules stay as they are.
+pub(super) async fn publish(
+    State(door): State<Arc<HttpDoor>>,
+    admin: Admin,
+    Path(tier): Path<String>,
+    reason: ReasonQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let text = read_text(&headers, body).await?;
+    door.push(admin, &headers, reason, Change::Tier(Tier::new(tier), text)).await
+}

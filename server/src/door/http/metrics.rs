@@ -1,0 +1,83 @@
+//! `/metrics`: what the shards and the acceptor counted, for Prometheus.
+
+mod decisions;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use self::decisions::Decisions;
+use super::HttpDoor;
+use crate::acceptor::AcceptorTally;
+use crate::observe::metrics::{CONTENT_TYPE, Exposition, Type};
+use crate::shard::Report;
+
+/// Answers a scrape.
+pub(super) async fn metrics(State(door): State<Arc<HttpDoor>>) -> Response {
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], door.exposition().await).into_response()
+}
+
+impl HttpDoor {
+    async fn exposition(&self) -> String {
+        let reports = self.reports().await;
+        let mut text = Exposition::default();
+        let version = [("version", env!("CARGO_PKG_VERSION"))];
+        text.family("tallyring_build_info", Type::Gauge, "The running version; always 1.", [(&version[..], 1)]);
+        self.acceptor_families(&mut text);
+        shard_families(&mut text, &reports);
+        self.rules_families(&mut text);
+        Decisions::of(reports.iter().flatten()).families(&mut text);
+        text.finish()
+    }
+
+    fn acceptor_families(&self, text: &mut Exposition) {
+        let AcceptorTally { open, accepted, refused } = &*self.acceptor;
+        let (open, none) = (open.load(Ordering::Relaxed), &[][..]);
+        text.family("tallyring_connections", Type::Gauge, "Native connections now.", [(none, open)]);
+        let accepted = accepted.load(Ordering::Relaxed);
+        text.family("tallyring_connections_accepted_total", Type::Counter, "Native connections.", [(none, accepted)]);
+        let refused = refused.load(Ordering::Relaxed);
+        let help = "Native connections refused: bad hello or token, too many, too slow.";
+        text.family("tallyring_connections_refused_total", Type::Counter, help, [(none, refused)]);
+    }
+
+    fn rules_families(&self, text: &mut Exposition) {
+        let (live, none) = (self.rules.live(), &[][..]);
+        let help = "The rules document that is live, counted from 1; 0 = none was ever published.";
+        text.family("tallyring_rules_version", Type::Gauge, help, [(none, live.version.version)]);
+        let help = "When the history of the rules began; 0 = none was ever published.";
+        let began_s = live.version.lineage / 1_000_000;
+        text.family("tallyring_rules_lineage_timestamp_seconds", Type::Gauge, help, [(none, began_s)]);
+        let help = "Rules of the document that is live.";
+        text.family("tallyring_rules", Type::Gauge, help, [(none, live.set.rules().len())]);
+    }
+}
+
+/// A number of a shard's report.
+type Reading = fn(&Report) -> u64;
+
+fn shard_families(text: &mut Exposition, reports: &[Option<Report>]) {
+    let families: [(&str, Type, &str, Reading); 8] = [
+        ("tallyring_shard_keys", Type::Gauge, "Keys held.", |r| r.keys as u64),
+        ("tallyring_shard_bytes", Type::Gauge, "Bytes held for keys and limits.", |r| r.bytes as u64),
+        ("tallyring_shard_connections", Type::Gauge, "Connections served.", |r| r.connections as u64),
+        ("tallyring_shard_mailbox_messages", Type::Gauge, "Messages from other threads waiting.", |r| r.mail as u64),
+        ("tallyring_shard_frames_total", Type::Counter, "Request frames read.", |r| r.tally.frames),
+        ("tallyring_shard_forwarded_total", Type::Counter, "Requests sent on to the key's shard.", |r| {
+            r.tally.forwarded
+        }),
+        ("tallyring_shard_overloaded_total", Type::Counter, "Requests refused: mailbox full.", |r| r.tally.overloaded),
+        ("tallyring_shard_expired_total", Type::Counter, "Keys forgotten: whole again.", |r| r.tally.expired),
+    ];
+    let names: Vec<String> = (0..reports.len()).map(|index| index.to_string()).collect();
+    let labels: Vec<[(&str, &str); 1]> = names.iter().map(|name| [("shard", name.as_str())]).collect();
+    let up = labels.iter().zip(reports).map(|(label, report)| (&label[..], u8::from(report.is_some())));
+    text.family("tallyring_shard_up", Type::Gauge, "Whether the shard answered in time.", up);
+    for (name, kind, help, reading) in families {
+        let present = labels.iter().zip(reports).filter_map(|(label, report)| Some((label, report.as_ref()?)));
+        text.family(name, kind, help, present.map(|(label, report)| (&label[..], reading(report))));
+    }
+}

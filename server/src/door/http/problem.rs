@@ -1,0 +1,93 @@
+//! What HTTP answers when it refuses: a problem (RFC 9457), for people and for programs.
+
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tallyring_protocol::problem::PROBLEM_JSON;
+
+use crate::rules::publish::PublishError;
+use crate::rules::text::Fault;
+
+/// A refusal.
+#[derive(Debug, Serialize)]
+pub(super) struct Problem {
+    /// What kind of problem it is; `about:blank`: the status says it all.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    #[serde(serialize_with = "as_number")]
+    status: StatusCode,
+    detail: String,
+    /// Each thing that is wrong with what was sent, with its line and path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<Fault>,
+    #[serde(skip)]
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+fn as_number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u16(status.as_u16())
+}
+
+impl Problem {
+    /// A problem of which the status says what kind it is.
+    pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Problem {
+        let title = status.canonical_reason().unwrap_or("Error");
+        Problem { kind: "about:blank", title, status, detail: detail.into(), errors: Vec::new(), header: None }
+    }
+
+    pub(super) fn not_found(detail: impl Into<String>) -> Problem {
+        Problem::new(StatusCode::NOT_FOUND, detail)
+    }
+
+    pub(super) fn method_not_allowed() -> Problem {
+        Problem::new(StatusCode::METHOD_NOT_ALLOWED, "the path is there, the method is not: see Allow")
+    }
+
+    /// A field of the request is wrong.
+    pub(super) fn field(path: &str, reason: impl Into<String>) -> Problem {
+        let reason = reason.into();
+        let detail = format!("{path}: {reason}");
+        let errors = vec![Fault { line: None, path: path.to_owned(), reason }];
+        Problem { errors, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
+    }
+
+    /// The same, with a header.
+    pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Problem {
+        Problem { header: Some((name, value)), ..self }
+    }
+}
+
+impl From<PublishError> for Problem {
+    fn from(error: PublishError) -> Problem {
+        let detail = error.to_string();
+        match error {
+            PublishError::Faults(faults) => Problem {
+                kind: "urn:tallyring:problem:invalid-rules",
+                title: "The rules make no sense; nothing has changed",
+                errors: faults.0,
+                ..Problem::new(StatusCode::BAD_REQUEST, detail)
+            },
+            PublishError::Conflict { live } => Problem {
+                kind: "urn:tallyring:problem:version-conflict",
+                title: "Other rules are live than the request expects; nothing has changed",
+                ..Problem::new(StatusCode::PRECONDITION_FAILED, detail)
+            }
+            .with(header::ETAG, super::etag::of(live)),
+            PublishError::Write(_) => {
+                Problem { title: "Nothing has changed", ..Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail) }
+            }
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).expect("texts and numbers have a JSON form");
+        let mut response = (self.status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
+        if let Some((name, value)) = self.header {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}

@@ -1,0 +1,139 @@
+//! A document as text: what is wrong with it, line by line, or the rules that it says.
+
+use std::fmt;
+
+use tallyring_protocol::bounds::RULES_BYTES_MAX;
+use tallyring_protocol::rules::{self, Document, RuleError, RuleSet, Syntax, parse};
+
+/// A document as its author wrote it, in TOML or in JSON: its first character says which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text(String);
+
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text(text)
+    }
+}
+
+impl Text {
+    /// The text of a document.
+    pub fn of(document: &Document, syntax: Syntax) -> Text {
+        let written = match syntax {
+            Syntax::Toml => toml::to_string_pretty(document).expect("texts, numbers and maps of texts are TOML"),
+            Syntax::Json => serde_json::to_string_pretty(document).expect("texts, numbers and maps of texts are JSON"),
+        };
+        Text(written)
+    }
+
+    /// The text, byte for byte.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What it is written in.
+    pub fn syntax(&self) -> Syntax {
+        Syntax::of(&self.0)
+    }
+
+    /// The rules that it says, and what its author should know.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn compile(&self) -> Result<(RuleSet, Vec<Fault>), Faults> {
+        let parsed = parse(&self.0).map_err(|faults| Faults(faults.into_iter().map(Fault::from).collect()))?;
+        if parsed.rules.to_json().len() > RULES_BYTES_MAX {
+            // Only a document near the bound, in TOML, that says the same in fewer characters than JSON needs.
+            let reason = format!("as JSON it has more than {RULES_BYTES_MAX} bytes");
+            return Err(Faults(vec![Fault { line: None, path: "document".into(), reason }]));
+        }
+        Ok((parsed.rules, parsed.warnings.into_iter().map(Fault::from).collect()))
+    }
+}
+
+/// Something that is wrong with a document, or that its author should know.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Fault {
+    /// The line of the text, from 1; `None` = of a text that its author did not write.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub line: Option<usize>,
+    /// The field: `rule[3].limit`, counted from 0.
+    pub path: String,
+    /// What is wrong with it and what is allowed.
+    pub reason: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "{line}: ")?;
+        }
+        write!(f, "{}: {}", self.path, self.reason)
+    }
+}
+
+impl From<rules::Fault> for Fault {
+    fn from(fault: rules::Fault) -> Fault {
+        let RuleError { path, reason } = fault.error;
+        Fault { line: Some(fault.line), path, reason }
+    }
+}
+
+/// Everything that is wrong with a document; at least one thing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", first_of(.0))]
+pub struct Faults(pub Vec<Fault>);
+
+impl Faults {
+    /// The same without lines: they are of a text that nobody wrote.
+    pub(super) fn without_lines(self) -> Faults {
+        Faults(self.0.into_iter().map(|fault| Fault { line: None, ..fault }).collect())
+    }
+}
+
+fn first_of(faults: &[Fault]) -> String {
+    match faults {
+        [] => "it makes no sense".to_owned(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more)", rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOML: &str = r#"
+[defaults]
+retry_jitter = 0.2
+trusted_proxies = ["10.0.0.0/8"]
+
+[[rule]]
+id = "a"
+match = { tier = "free", route = "POST /v1/{x}", header.X-Plan = "a\"b" }
+key = ["client"]
+algorithm = "token_bucket"
+limit = 300
+window = "60s"
+soft = "0.8"
+priorities = { low = "0.5", high = "always" }
+"#;
+
+    #[test]
+    fn a_document_written_in_either_language_says_the_same() {
+        let (set, _) = Text::from(TOML.to_owned()).compile().unwrap();
+        for syntax in [Syntax::Toml, Syntax::Json] {
+            let text = Text::of(set.document(), syntax);
+            assert_eq!(text.syntax(), syntax);
+            let (again, _) = text.compile().unwrap_or_else(|faults| panic!("{faults}\n{}", text.as_str()));
+            assert_eq!(again.document(), set.document(), "{}", text.as_str());
+        }
+    }
+
+    #[test]
+    fn faults_say_how_many_there_are() {
+        let faults = Text::from("[[rule]]\nid = \"a\"\nunlimied = 1\n".to_owned()).compile().unwrap_err();
+        assert!(faults.0.len() > 1);
+        let first = faults.0[0].to_string();
+        assert_eq!(faults.to_string(), format!("{first} (and {} more)", faults.0.len() - 1));
+    }
+}
