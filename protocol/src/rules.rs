@@ -18,6 +18,7 @@ mod error;
 mod facts;
 mod fields;
 mod fraction;
+mod index;
 mod key;
 mod numbers;
 #[cfg(feature = "parse")]
@@ -31,7 +32,7 @@ mod value;
 mod version;
 
 pub use self::address::{ClientAddress, HOPS_MAX, IPV6_PREFIX_BITS, Network, NetworkError, client_address};
-pub use self::compile::{DEFAULT_GROUP, NAME_BYTES_MAX, PRIORITIES_MAX, TRUSTED_PROXIES_MAX};
+pub use self::compile::{DEFAULT_GROUP, NAME_BYTES_MAX, NAMES_MAX, PRIORITIES_MAX, TRUSTED_PROXIES_MAX};
 pub use self::defaults::{Defaults, HeaderFamily};
 pub use self::document::{DefaultsDoc, Document, MatchDoc, RuleDoc};
 pub use self::error::RuleError;
@@ -48,6 +49,7 @@ pub use self::subject::{Lookup, Subject};
 pub use self::version::RulesVersion;
 use crate::bounds::RULES_BYTES_MAX;
 use error::Faults;
+use index::Index;
 use value::Value;
 
 /// A document that makes sense, ready to be asked.
@@ -66,6 +68,7 @@ pub struct RuleSet {
     document: Document,
     defaults: Defaults,
     rules: Vec<Rule>,
+    index: Index,
 }
 
 impl RuleSet {
@@ -103,8 +106,11 @@ impl RuleSet {
     fn compile_read(document: Document, mut faults: Faults) -> Result<(RuleSet, Vec<RuleError>), Vec<RuleError>> {
         let defaults = compile::defaults(&document.defaults, &mut faults);
         let rules = compile::rules(&document, &defaults, &mut faults);
+        compile::conflicts(&rules, &mut faults);
         faults.into_result()?;
-        Ok((RuleSet { document, defaults, rules }, Vec::new()))
+        let warnings = compile::warnings(&rules);
+        let index = Index::new(&rules);
+        Ok((RuleSet { document, defaults, rules, index }, warnings))
     }
 
     /// The document that this is made of.

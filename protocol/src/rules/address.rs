@@ -40,6 +40,11 @@ impl Network {
         address.is_ipv4() == self.address.is_ipv4() && masked(address, self.bits) == self.address
     }
 
+    /// The range of so many bits that an address lies in.
+    pub(crate) fn around(address: IpAddr, bits: u8) -> Network {
+        Network { address: masked(address, bits), bits }
+    }
+
     /// Whether some address lies in both.
     pub fn overlaps(&self, other: &Network) -> bool {
         if self.bits <= other.bits { self.contains(other.address) } else { other.contains(self.address) }

@@ -1,7 +1,13 @@
 //! From a document to rules that are known to make sense, or to the list of what does not.
 
+mod conflict;
 mod limit;
 mod matching;
+mod warning;
+
+pub use self::conflict::NAMES_MAX;
+pub(crate) use self::conflict::conflicts;
+pub(crate) use self::warning::warnings;
 
 use super::address::Network;
 use super::conditions::Conditions;

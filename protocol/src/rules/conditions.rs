@@ -37,11 +37,6 @@ enum Identity {
 }
 
 impl Conditions {
-    pub(crate) fn hold(&self, facts: &Facts<'_>) -> bool {
-        self.hold_without_route(facts)
-            && self.route.as_ref().is_none_or(|route| route.matches(facts.method, facts.path))
-    }
-
     /// Whether they hold, where the route is known to match.
     pub(crate) fn hold_without_route(&self, facts: &Facts<'_>) -> bool {
         is_met(self.client.as_deref(), facts.client)

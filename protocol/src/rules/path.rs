@@ -83,9 +83,9 @@ fn push_decoded(mut segment: &[u8], path: &mut PathBuffer) {
             None => (1, byte, is_path_byte(byte) && byte != b'%'),
         };
         if keep {
-            path.push(byte)
+            path.push(byte);
         } else {
-            push_escape(byte, path)
+            push_escape(byte, path);
         }
         segment = &rest[bytes_read - 1..];
     }

@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use super::RuleSet;
 use super::facts::{Facts, FactsBuffer};
+use super::index::Candidate;
 use super::rule::{Action, Rule};
 use super::subject::Subject;
 use crate::key::Key;
@@ -38,19 +39,24 @@ impl RuleSet {
     pub fn resolve<'s>(&'s self, subject: &Subject<'_>) -> Resolution<'s> {
         let mut buffer = FactsBuffer::default();
         let facts = Facts::new(subject, self.defaults().ipv6_prefix_bits, &mut buffer);
-        let mut best: SmallVec<[&'s Rule; 8]> = SmallVec::new();
-        for rule in self.rules() {
-            if rule.conditions.hold(&facts) && rule.recipe.applies(&facts) {
-                compete(rule, &mut best);
+        let mut leaders = Leaders::new();
+        self.index.for_each(&facts, |candidate| {
+            let rule = &self.rules[candidate.rule as usize];
+            if may_lead(candidate, &leaders)
+                && rule.conditions.hold_without_route(&facts)
+                && rule.recipe.applies(&facts)
+            {
+                lead(candidate, &mut leaders);
             }
-        }
-        best.sort_unstable_by_key(|rule| rule.order);
-        self.resolution(&best, &facts)
+        });
+        leaders.sort_unstable_by_key(|leader| leader.rule);
+        self.resolution(&leaders, &facts)
     }
 
-    fn resolution<'s>(&'s self, best: &[&'s Rule], facts: &Facts<'_>) -> Resolution<'s> {
+    fn resolution<'s>(&'s self, leaders: &[Candidate], facts: &Facts<'_>) -> Resolution<'s> {
         let mut resolution = Resolution::default();
-        for rule in best.iter().filter(|rule| rule.action != Action::Allow) {
+        let rules = leaders.iter().map(|leader| &self.rules[leader.rule as usize]);
+        for rule in rules.filter(|rule| rule.action != Action::Allow) {
             let winner = Winner { rule, key: rule.recipe.key(facts) };
             if rule.is_shadow() || !self.defaults().enforce {
                 resolution.shadow.push(winner);
@@ -62,16 +68,18 @@ impl RuleSet {
     }
 }
 
-/// Puts a rule in the place of a less specific one of its group.
-fn compete<'s>(rule: &'s Rule, best: &mut SmallVec<[&'s Rule; 8]>) {
-    let rival = best.iter_mut().find(|rival| rival.group == rule.group && rival.is_shadow() == rule.is_shadow());
-    match rival {
-        Some(rival) if specificity(rule) > specificity(rival) => *rival = rule,
-        Some(_) => {}
-        None => best.push(rule),
-    }
+/// The most specific rule of each contest so far.
+type Leaders = SmallVec<[Candidate; 8]>;
+
+/// Whether a rule, if it is for this request at all, is the most specific one of its contest so far.
+fn may_lead(candidate: Candidate, leaders: &Leaders) -> bool {
+    let rival = leaders.iter().find(|leader| leader.contest == candidate.contest);
+    rival.is_none_or(|leader| candidate.precedence > leader.precedence)
 }
 
-fn specificity(rule: &Rule) -> super::conditions::Specificity {
-    rule.conditions.specificity(rule.rank)
+fn lead(candidate: Candidate, leaders: &mut Leaders) {
+    match leaders.iter_mut().find(|leader| leader.contest == candidate.contest) {
+        Some(leader) => *leader = candidate,
+        None => leaders.push(candidate),
+    }
 }

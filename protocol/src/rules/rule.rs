@@ -1,6 +1,6 @@
 //! One rule, compiled.
 
-use super::conditions::Conditions;
+use super::conditions::{Conditions, Specificity};
 use super::fraction::Fraction;
 use super::key::{KeyPart, KeyRecipe};
 use super::numbers::Numbers;
@@ -154,6 +154,11 @@ impl Rule {
     /// Whether a gateway rejects by itself what alone is over the limit.
     pub fn prefilter(&self) -> bool {
         self.prefilter
+    }
+
+    /// How specific it is among its group.
+    pub(crate) fn specificity(&self) -> Specificity {
+        self.conditions.specificity(self.rank)
     }
 
     /// Its pattern of method and path.
