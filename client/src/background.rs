@@ -14,6 +14,10 @@ use crate::error::StoreError;
 /// gives back later.
 const WORDS_MAX: usize = 1_024;
 
+/// Questions that nobody's answer depends on, as those of rules that are not enforced. Fewer than a connection has room
+/// for, so that they never crowd out what somebody waits for.
+const QUESTIONS_MAX: usize = 256;
+
 /// How often a word is tried.
 const ATTEMPTS_MAX: u32 = 3;
 
@@ -28,6 +32,7 @@ pub(crate) const NAME_BYTES: usize = 24;
 pub(crate) struct Background {
     runtime: Handle,
     leave: Arc<Semaphore>,
+    leave_to_ask: Arc<Semaphore>,
     instance: u128,
     drawn: AtomicU64,
 }
@@ -35,8 +40,8 @@ pub(crate) struct Background {
 impl Background {
     /// Must run inside a tokio runtime: the words are its tasks.
     pub(crate) fn new(instance: u128) -> Background {
-        let leave = Arc::new(Semaphore::new(WORDS_MAX));
-        Background { runtime: Handle::current(), leave, instance, drawn: AtomicU64::new(0) }
+        let [leave, leave_to_ask] = [WORDS_MAX, QUESTIONS_MAX].map(|most| Arc::new(Semaphore::new(most)));
+        Background { runtime: Handle::current(), leave, leave_to_ask, instance, drawn: AtomicU64::new(0) }
     }
 
     /// A name that no other gateway draws, and this one never again.
@@ -48,12 +53,28 @@ impl Background {
         name
     }
 
-    /// Runs something that goes on if nobody waits for it; `None` if too much is under way already.
-    pub(crate) fn run<T: Send + 'static>(
+    /// Says words that go on if nobody waits for them; `None` if too many are under way already.
+    pub(crate) fn tell<T: Send + 'static>(
         &self,
+        words: impl Future<Output = T> + Send + 'static,
+    ) -> Option<JoinHandle<T>> {
+        self.run(&self.leave, words)
+    }
+
+    /// Asks something that nobody waits for; `None` if too much is asked already.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        question: impl Future<Output = T> + Send + 'static,
+    ) -> Option<JoinHandle<T>> {
+        self.run(&self.leave_to_ask, question)
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        leave: &Arc<Semaphore>,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Option<JoinHandle<T>> {
-        let leave = Arc::clone(&self.leave).try_acquire_owned().ok()?;
+        let leave = Arc::clone(leave).try_acquire_owned().ok()?;
         Some(self.runtime.spawn(async move {
             let done = work.await;
             drop(leave);
@@ -62,15 +83,13 @@ impl Background {
     }
 
     /// Says a word, a few times if it has to.
-    pub(crate) fn say<F: Future<Output = Result<(), StoreError>> + Send>(&self, word: impl Fn() -> F + Send + 'static) {
-        let Ok(leave) = Arc::clone(&self.leave).try_acquire_owned() else {
+    pub(crate) fn say<F: Future<Output = Result<(), StoreError>> + Send + 'static>(
+        &self,
+        word: impl Fn() -> F + Send + 'static,
+    ) {
+        if self.tell(repeat(word)).is_none() {
             tracing::debug!("too many settles and releases are under way; the time to live will do it");
-            return;
-        };
-        self.runtime.spawn(async move {
-            repeat(word).await;
-            drop(leave);
-        });
+        }
     }
 }
 

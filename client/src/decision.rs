@@ -188,6 +188,11 @@ impl Decision {
 }
 
 impl RuleDecision {
+    /// What the rule counts this request under.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
     /// Whether the rule's `soft` fraction of its ceiling is used.
     fn is_soft(&self) -> bool {
         // By this decision's own ceiling: the fallback's is a share of the rule's.

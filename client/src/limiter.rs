@@ -255,7 +255,9 @@ impl Inner {
             _ => {}
         }
         self.fallback.refund(self.now(), whose, units);
-        self.prefilter.refund(self.now(), whose, units);
+        if limited.has_prefilter() {
+            self.prefilter.refund(self.now(), whose, units);
+        }
         self.deny.cancel(check.identity);
     }
 

@@ -3,6 +3,7 @@
 //! Readers load one snapshot and never wait. A snapshot changes when a topology is pushed, and an older epoch never
 //! replaces a newer one; an equal one does, because a node that lost its memory starts its epochs again.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use arc_swap::ArcSwap;
@@ -27,6 +28,8 @@ pub(crate) struct Router {
     gateway: Arc<Gateway>,
     table: ArcSwap<Table>,
     updates: Mutex<()>,
+    /// Which connection is next when any will do.
+    turn: AtomicUsize,
 }
 
 /// One snapshot.
@@ -58,6 +61,7 @@ impl Router {
             gateway: Arc::new(Gateway::new(config, Weak::clone(router))),
             table: ArcSwap::default(),
             updates: Mutex::new(()),
+            turn: AtomicUsize::new(0),
         })
     }
 
@@ -158,10 +162,12 @@ impl Router {
         table.known.as_ref().is_some_and(|known| !known.members.is_empty() && all_up(known))
     }
 
-    /// A connection that is up.
+    /// A connection that is up: each in turn, so that whoever asks again asks somebody else.
     pub(crate) fn any(&self) -> Result<Arc<Connection>, StoreError> {
         let table = self.table.load();
-        table.connections().find(|connection| connection.is_up()).cloned().ok_or(StoreError::Unreachable)
+        let up: Vec<&Arc<Connection>> = table.connections().filter(|connection| connection.is_up()).collect();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed).checked_rem(up.len()).ok_or(StoreError::Unreachable)?;
+        Ok(Arc::clone(up[turn]))
     }
 }
 

@@ -39,10 +39,11 @@ fn limit(decision: &Decision) -> u64 {
 async fn while_the_store_answers_its_decisions_count() {
     let fake = FakeStore::start(1).await;
     let limiter = limiter(&fake.client(), &[bucket(3)]);
-    assert_eq!(admitted(&limiter, "k", 4).await, 3);
-    let denied = ask(&limiter, "other", 4).await;
-    assert_eq!((denied.source(), limit(&denied), denied.checks[0].remaining), (Source::Store, 3, 3));
+    assert_eq!(admitted(&limiter, "k", 3).await, 3);
+    let denied = check(&limiter, "k").await;
+    assert_eq!((denied.source(), limit(&denied), denied.checks[0].remaining), (Source::Store, 3, 0));
     assert_eq!(denied.retry_after(), Some(Duration::from_micros(1_500_000)));
+    assert_eq!(ask(&limiter, "other", 4).await.retry_after(), None, "more than there can ever be");
     let counts = limiter.counts();
     assert_eq!((counts.store_allowed, counts.store_denied, counts.fallback_allowed), (3, 2, 0));
 }

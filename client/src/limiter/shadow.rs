@@ -29,7 +29,7 @@ pub(super) fn ask(inner: &Arc<Inner>, snapshot: &Arc<Snapshot>, mut parts: Small
     let slots = if asks_slots { held.later() } else { Weak::new() };
     let skipped = parts.len();
     let asked = ask_each(Arc::clone(inner), Arc::clone(snapshot), parts, slots);
-    if inner.store.background().run(asked).is_none() {
+    if inner.store.background().ask(asked).is_none() {
         (0..skipped).for_each(|_| inner.tally.count_shadow(None));
     }
 }

@@ -9,7 +9,7 @@ use super::Inner;
 use crate::fallback::Whose;
 use crate::permit::{Hold, Permit};
 
-/// Released when dropped.
+/// Released when dropped: here at once, in the store in the background.
 #[derive(Debug)]
 pub(crate) struct Slot {
     inner: Arc<Inner>,
@@ -49,17 +49,17 @@ impl Slot {
         self.inner.fallback.acquire(self.inner.now(), whose, self.holder, hold.cost, ttl_us)
     }
 
-    /// Whether the store knows of it.
-    #[cfg(test)]
-    pub(super) fn is_of_store(&self) -> bool {
-        self.permit.is_some()
+    /// Gives it back, and waits until the store knows. What fails goes on in the background.
+    pub(super) async fn release(mut self) {
+        if let Some(permit) = self.permit.take() {
+            let _ = permit.release().await;
+        }
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         self.inner.fallback.release(self.inner.now(), self.identity, self.holder);
-        self.permit.take(); // says so to the store, in the background
     }
 }
 

@@ -130,14 +130,15 @@ impl Tab {
         }
         let mut batch = self.next_batch();
         if batch.len() == self.parts.len() && self.manner == Manner::Check {
-            return self.ask(None, &batch).await; // atomic by itself
-        }
-        while !batch.is_empty() {
-            self.ask_in_turn(&batch).await;
-            batch = self.next_batch();
-        }
-        while let Some(at) = self.next_slot() {
-            self.acquire(at).await;
+            self.ask(None, &batch).await; // atomic by itself, and the whole deadline is left
+        } else {
+            while !batch.is_empty() {
+                self.ask_in_turn(&batch).await;
+                batch = self.next_batch();
+            }
+            while let Some(at) = self.next_slot() {
+                self.acquire(at).await;
+            }
         }
         if self.is_denied() {
             self.give_back().await;
@@ -384,8 +385,7 @@ impl Tab {
 
     /// Takes back at once what was charged here; returns what the store has to be told.
     fn take_back(&mut self) -> Vec<undo::Word> {
-        self.slots.clear(); // released in the background, as when a request ends
-        let mut words = Vec::new();
+        let mut words: Vec<undo::Word> = std::mem::take(&mut self.slots).into_iter().map(undo::Word::Release).collect();
         for at in 0..self.parts.len() {
             let Some(verdict) = &mut self.parts[at].verdict else { continue };
             let spent = verdict.take_spent();

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tallyring_protocol::Key;
 use tokio::task::JoinHandle;
 
-use super::Inner;
 use super::tab::Part;
+use super::{Inner, Slot};
 use crate::StoreDecision;
 use crate::definition::LimitHandle;
 use crate::reservation::Reservation;
@@ -21,6 +21,8 @@ pub(super) enum Word {
     Refund(Refund),
     /// Nothing of the estimate was used.
     Settle(Reservation),
+    /// Nobody holds this slot.
+    Release(Slot),
 }
 
 /// Units to give back.
@@ -48,7 +50,7 @@ pub(super) type Left = Vec<(usize, StoreDecision)>;
 /// Tells the store in a task of its own, which goes on if nobody waits for it.
 pub(super) fn tell(inner: &Arc<Inner>, words: Vec<Word>) -> Option<JoinHandle<Left>> {
     let told = tell_each(Arc::clone(inner), words);
-    inner.store.background().run(told)
+    inner.store.background().tell(told)
 }
 
 async fn tell_each(inner: Arc<Inner>, words: Vec<Word>) -> Left {
@@ -61,6 +63,7 @@ async fn tell_each(inner: Arc<Inner>, words: Vec<Word>) -> Left {
             }
             // What fails goes on in the background.
             Word::Settle(reservation) => drop(reservation.settle(0).await),
+            Word::Release(slot) => slot.release().await,
         }
     }
     left

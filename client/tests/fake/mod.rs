@@ -14,10 +14,12 @@ use tallyring_client::{Store, StoreConfig};
 use tallyring_protocol::reply::{CheckedAll, Decision, Decisions, Grant, Released, Rules, Settled, Slots};
 use tallyring_protocol::rules::RulesVersion;
 use tallyring_protocol::{
-    Charge, GoodbyeCode, Hello, Key, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology, Welcome, frame,
+    Charge, Define, GoodbyeCode, Hello, Key, LocalCounts, Node, NodeId, PlacementSeed, Reply, Request, Role, Topology,
+    Welcome, frame,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// The seed of every fake cluster.
@@ -64,11 +66,23 @@ pub struct Heard {
     pub key: Option<Key>,
 }
 
+/// A limit that a fake store was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defined {
+    pub rule: String,
+    pub rule_version: u64,
+    pub shadow: bool,
+    pub sync: bool,
+}
+
 #[derive(Debug)]
 struct State {
     manners: Manners,
     topology: Topology,
+    rules: (RulesVersion, Vec<u8>),
     heard: Vec<Heard>,
+    defined: Vec<Defined>,
+    reported: Vec<(String, bool, LocalCounts)>,
     used: BTreeMap<Vec<u8>, u64>,
     /// By key and id: what was charged.
     reserved: BTreeMap<(Vec<u8>, Vec<u8>), u64>,
@@ -83,6 +97,8 @@ struct State {
 pub struct FakeStore {
     address: SocketAddr,
     state: Arc<Mutex<State>>,
+    /// Tells the connections that there are other rules.
+    news: watch::Sender<RulesVersion>,
     task: JoinHandle<()>,
 }
 
@@ -101,15 +117,30 @@ impl FakeStore {
         let state = Arc::new(Mutex::new(State {
             manners: Manners::Count,
             topology,
+            rules: (RulesVersion::NONE, b"{}".to_vec()),
             heard: Vec::new(),
+            defined: Vec::new(),
+            reported: Vec::new(),
             used: BTreeMap::new(),
             reserved: BTreeMap::new(),
             held: BTreeMap::new(),
             connections: 0,
             open: 0,
         }));
-        let task = tokio::spawn(accept(listener, Arc::clone(&state), id));
-        FakeStore { address, state, task }
+        let news = watch::Sender::new(RulesVersion::NONE);
+        let task = tokio::spawn(accept(listener, Arc::clone(&state), news.clone(), id));
+        FakeStore { address, state, news, task }
+    }
+
+    /// A cluster of so many nodes.
+    pub async fn cluster(nodes: u64, shards: u16) -> Vec<FakeStore> {
+        let mut cluster = Vec::new();
+        for id in 1..=nodes {
+            cluster.push(FakeStore::start_at("127.0.0.1:0", id, shards).await);
+        }
+        let members: Vec<Node> = cluster.iter().map(|fake| fake.topology().nodes[0].clone()).collect();
+        cluster.iter().for_each(|fake| fake.tell(|topology| topology.nodes.clone_from(&members)));
+        cluster
     }
 
     /// `host:port`.
@@ -137,6 +168,26 @@ impl FakeStore {
     /// Changes how it behaves from the next request on.
     pub fn be(&self, manners: Manners) {
         self.state.lock().manners = manners;
+    }
+
+    /// Has other rules, and says so on every connection.
+    pub fn publish(&self, version: RulesVersion, json: &str) {
+        self.state.lock().rules = (version, json.as_bytes().to_vec());
+        self.news.send_replace(version);
+    }
+
+    /// What limits it was told, in order.
+    pub fn defined(&self) -> Vec<Defined> {
+        self.state.lock().defined.clone()
+    }
+
+    /// What gateways have reported of a rule, summed; enforced or not.
+    pub fn reported(&self, rule: &str, shadow: bool) -> LocalCounts {
+        let mut sum = LocalCounts::default();
+        let state = self.state.lock();
+        let reports = state.reported.iter().filter(|(of, in_shadow, _)| of == rule && *in_shadow == shadow);
+        reports.for_each(|(_, _, counts)| sum.add(counts));
+        sum
     }
 
     /// Changes the topology that the next connection is told.
@@ -186,11 +237,11 @@ impl FakeStore {
     }
 }
 
-async fn accept(listener: TcpListener, state: Arc<Mutex<State>>, id: u64) {
+async fn accept(listener: TcpListener, state: Arc<Mutex<State>>, news: watch::Sender<RulesVersion>, id: u64) {
     let mut connections = tokio::task::JoinSet::new(); // dropped with this task, and the connections with it
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        connections.spawn(serve(stream, Arc::clone(&state), id));
+        connections.spawn(serve(stream, Arc::clone(&state), news.subscribe(), id));
     }
 }
 
@@ -202,7 +253,12 @@ impl Drop for Open {
     }
 }
 
-async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, id: u64) -> Option<()> {
+async fn serve(
+    mut stream: TcpStream,
+    state: Arc<Mutex<State>>,
+    mut news: watch::Receiver<RulesVersion>,
+    id: u64,
+) -> Option<()> {
     stream.set_nodelay(true).unwrap();
     let mut bytes = Vec::new();
     let (shard, taken) = loop {
@@ -241,7 +297,17 @@ async fn serve(mut stream: TcpStream, state: Arc<Mutex<State>>, id: u64) -> Opti
         }
         tokio::time::sleep(late).await;
         stream.write_all(&out).await.ok()?;
-        stream.read_buf(&mut bytes).await.ok().filter(|len| *len > 0)?;
+        tokio::select! {
+            biased;
+            _ = news.changed() => {
+                let mut push = Vec::new();
+                Reply::RulesVersion(*news.borrow_and_update()).encode(0, &mut push);
+                stream.write_all(&push).await.ok()?;
+            }
+            read = stream.read_buf(&mut bytes) => {
+                read.ok().filter(|len| *len > 0)?;
+            }
+        }
     }
 }
 
@@ -271,6 +337,7 @@ impl State {
         let shards = self.topology.nodes.first().map_or(1, |node| node.shards);
         Reply::Welcome(Welcome { version: 1, node: NodeId(id), shard, shards, role: Role::Admin }).encode(0, &mut out);
         Reply::Topology(Cow::Owned(self.topology.to_json())).encode(0, &mut out);
+        Reply::RulesVersion(self.rules.0).encode(0, &mut out);
         (out, Some(self.connections - 1))
     }
 
@@ -296,9 +363,13 @@ impl State {
     /// Charges what fits.
     fn charge(&mut self, charge: &Charge<'_>, limit: u64) -> Decision {
         let used = self.used.entry(charge.key.block().to_vec()).or_default();
-        let allowed = *used + charge.cost + charge.keep <= limit;
-        *used += if allowed { charge.cost } else { 0 };
-        decided(allowed, limit - *used)
+        let allowed = charge.force || *used + charge.cost + charge.keep <= limit;
+        let charged = if allowed { charge.cost.min(limit - *used) } else { 0 };
+        *used += charged;
+        let never = !allowed && charge.cost + charge.keep > limit;
+        let decision = decided(allowed, limit - *used);
+        let retry_after_us = if never { u64::MAX } else { decision.retry_after_us };
+        Decision { charged: charge.force.then_some(charged), retry_after_us, ..decision }
     }
 
     fn check_all(&mut self, parts: &[Charge<'_>], limits: &BTreeMap<u16, u64>) -> Reply<'static> {
@@ -357,11 +428,19 @@ impl State {
         match *request {
             Request::Define(define) => {
                 limits.insert(define.handle, if define.burst > 0 { define.burst } else { define.limit });
+                let Define { rule, rule_version, shadow, sync, .. } = define;
+                self.defined.push(Defined { rule: rule.to_owned(), rule_version, shadow, sync });
                 Reply::Defined
             }
             Request::Ping => Reply::Pong,
-            Request::GetRules => Reply::Rules(Rules { version: RulesVersion::NONE, json: Cow::Borrowed(b"{}") }),
-            Request::Report(_) => Reply::Reported,
+            Request::GetRules => {
+                let (version, json) = self.rules.clone();
+                Reply::Rules(Rules { version, json: Cow::Owned(json) })
+            }
+            Request::Report(report) => {
+                self.reported.push((report.rule.to_owned(), report.shadow, report.counts));
+                Reply::Reported
+            }
             Request::Check(charge) => {
                 let Some(limit) = limits.get(&charge.handle) else {
                     return Reply::Invalid { field: Cow::Borrowed("handle"), reason: Cow::Borrowed("not defined") };

@@ -27,6 +27,16 @@ pub fn limiter(store: &Store, baked_in: &[String]) -> RateLimiter {
     RateLimiter::new(store.clone(), RateLimiterConfig { baked_in: rules(baked_in), ..RateLimiterConfig::default() })
 }
 
+/// A counter an hour for each value of one part of the key.
+pub fn hourly(id: &str, key: &str, limit: u64) -> String {
+    in_group(id, key, id, &format!(r#""algorithm":"fixed_window","limit":{limit},"window":"1h""#))
+}
+
+/// A rule of a group.
+pub fn in_group(id: &str, key: &str, group: &str, rest: &str) -> String {
+    rule(id, key, &format!(r#""group":"{group}",{rest}"#))
+}
+
 /// A store that is not there.
 pub fn nowhere() -> Store {
     Store::open(StoreConfig { seeds: vec!["127.0.0.1:1".into()], ..StoreConfig::default() })
