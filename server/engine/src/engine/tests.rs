@@ -407,3 +407,48 @@ fn a_repeated_reserve_was_charged_when_it_was_first_made() {
     }
     assert_eq!(engine.reserved_at(at(55), key(8)), None);
 }
+
+#[test]
+fn a_spray_of_keys_neither_frees_an_exhausted_one_nor_starves_another_rule() {
+    const SPRAYED: u64 = 1_000_000;
+    let hour = |limit| numbers(Algorithm::TokenBucket, limit, 3_600_000_000);
+    let (mut engine, guarded) = bounded(hour(1), Bounds::of_bytes(8 << 20));
+    assert!(engine.check(at(0), key(SPRAYED), guarded, Ask::new(1)).unwrap().allowed);
+    let sprayed = engine.intern("sprayed", hour(5)).unwrap();
+    let admitted = (0..SPRAYED).filter(|&n| engine.check(at(n), key(n), sprayed, Ask::new(1)).is_ok()).count();
+    assert_eq!(admitted, Bounds::of_bytes(8 << 20).rule_keys_max);
+    assert!(!engine.check(at(SPRAYED), key(SPRAYED), guarded, Ask::new(1)).unwrap().allowed);
+    for n in SPRAYED + 1..SPRAYED + 1_000 {
+        assert!(engine.check(at(SPRAYED), key(n), guarded, Ask::new(1)).unwrap().allowed);
+    }
+    assert!(engine.bytes() <= 8 << 20);
+}
+
+/// Calls of a client that asks again and again, faster than its rate. An optimised build makes a hundred million.
+const GREEDY_CALLS: u64 = if cfg!(debug_assertions) { 300_000 } else { 100_000_000 };
+
+/// Asks for one unit every `step_us` from the start of a window on, and says how many of the calls were allowed.
+fn admitted_greedily(limit: Limit, window_us: u64, step_us: u64) -> u64 {
+    let (mut engine, id) = engine_with(limit);
+    let start = Timestamp::from_micros(NOW_US - NOW_US % window_us);
+    let at = |call: u64| Timestamp::from_micros(start.as_micros() + call * step_us);
+    (0..GREEDY_CALLS).filter(|&call| engine.check(at(call), key(1), id, Ask::new(1)).unwrap().allowed).count() as u64
+}
+
+#[test]
+fn a_rate_does_not_drift() {
+    const PERIOD_US: u64 = 1_000_003; // a prime: no step falls on its fractions
+    let passed_us = (GREEDY_CALLS - 1) * 7;
+    let refilled = |burst| burst + passed_us * 1_237 / PERIOD_US;
+    for algorithm in [Algorithm::TokenBucket, Algorithm::LeakyBucket] {
+        let limit = Limit::new(algorithm, 1_237, Period::Micros(PERIOD_US), Some(11)).unwrap();
+        assert_eq!(admitted_greedily(limit, PERIOD_US, 7), refilled(11), "{algorithm:?}");
+    }
+    // Cut where a step falls, so that a log's oldest unit leaves just when it is asked again.
+    const WINDOW_US: u64 = 1_000_006;
+    let (windows, rest_us) = (passed_us / WINDOW_US, passed_us % WINDOW_US);
+    for algorithm in [Algorithm::FixedWindow, Algorithm::SlidingLog] {
+        let admitted = admitted_greedily(numbers(algorithm, 1_237, WINDOW_US), WINDOW_US, 7);
+        assert_eq!(admitted, windows * 1_237 + 1_237.min(rest_us / 7 + 1), "{algorithm:?}");
+    }
+}
