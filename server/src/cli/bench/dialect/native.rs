@@ -77,7 +77,7 @@ fn answer(reply: &Reply<'_>) -> Result<Answer, Misunderstood> {
         Reply::Decision(_) => Ok(Answer::Denied),
         Reply::Overloaded | Reply::Full | Reply::Unavailable | Reply::Moving { .. } => Ok(Answer::Undecided),
         Reply::Defined => Ok(Answer::Ready),
-        Reply::Welcome(_) | Reply::Topology(_) => Ok(Answer::Notice),
+        Reply::Welcome(_) | Reply::Topology(_) | Reply::RulesVersion(_) => Ok(Answer::Notice),
         Reply::WrongOwner { .. } => Err(Misunderstood::new("one node of several: use client:// to follow the ring")),
         Reply::Invalid { field, reason } => Err(Misunderstood::new(format!("{field}: {reason}"))),
         Reply::Goodbye { reason, .. } => Err(Misunderstood::new(reason.to_string())),
@@ -121,6 +121,7 @@ mod tests {
         check(&Reply::Full, Ok(Answer::Undecided));
         check(&Reply::Defined, Ok(Answer::Ready));
         check(&Reply::Topology(b"{}".into()), Ok(Answer::Notice));
+        check(&Reply::RulesVersion(tallyring_protocol::rules::RulesVersion { lineage: 1, version: 2 }), Ok(Answer::Notice));
         check(&Reply::invalid(Malformed::new("limit", "too high")), Err("limit: too high"));
         check(&Reply::Goodbye { code: GoodbyeCode::Unauthorized, reason: "no".into() }, Err("no"));
         check(&Reply::Pong, Err("an answer to no question"));
