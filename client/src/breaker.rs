@@ -153,6 +153,32 @@ mod tests {
         }
     }
 
+    /// Case client-brk-02.
+    #[test]
+    fn of_fifty_callers_one_is_the_probe() {
+        check(&format!("ffffffff.{}", "?".repeat(50)), &format!("y{}", "n".repeat(49)));
+    }
+
+    /// Case client-brk-04: down for the first and the third minute, a call a second. Returns the seconds of good calls.
+    #[test]
+    fn every_recovery_is_noticed_and_nothing_is_latched() {
+        let (mut breaker, start) = (Breaker::closed(), clock::now());
+        let served: Vec<u64> = (0..240)
+            .filter(|second| {
+                let now = start + Duration::from_secs(*second);
+                let is_up = second / 60 % 2 == 1;
+                let is_sent = breaker.admits(now);
+                match is_up {
+                    true if is_sent => breaker.succeeded(),
+                    false if is_sent => breaker.failed(now),
+                    _ => {}
+                }
+                is_up && is_sent
+            })
+            .collect();
+        assert_eq!(served, (60..120).chain(180..240).collect::<Vec<_>>());
+    }
+
     #[test]
     fn answers_to_older_calls_do_not_close_it() {
         check("ffffffffs?", "n");

@@ -128,12 +128,19 @@ async fn a_silent_store_costs_a_call_its_deadline_and_the_check_is_sent_once() {
 #[tokio::test]
 async fn a_late_answer_is_dropped_and_the_next_call_gets_its_own() {
     let fake = FakeStore::start(1).await;
-    let store = fake.client_with(|config| config.deadline = Duration::from_millis(40));
+    let store = fake.client_with(|config| config.deadline = Duration::from_millis(400));
     let limit = define(&store, 1);
     assert!(store.ready(Duration::from_secs(5)).await);
-    fake.be(Manners::Late(Duration::from_millis(80)));
-    assert_eq!(check(&store, &limit, "k").await, Err(StoreError::Timeout));
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    fake.be(Manners::Late(Duration::from_millis(800)));
+    let call = tokio::spawn({
+        let (store, limit) = (store.clone(), limit.clone());
+        async move { check(&store, &limit, "k").await }
+    });
+    until("the question", || fake.times("check") == 1).await;
+    tokio::time::pause(); // from here on time passes when nothing else happens: the timeout, then the answer
+    assert_eq!(call.await.unwrap(), Err(StoreError::Timeout));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    tokio::time::resume();
     fake.be(Manners::Count);
     assert_eq!(check(&store, &limit, "k").await, Ok(false), "the late check was charged");
     assert_eq!(check(&store, &limit, "other").await, Ok(true));
