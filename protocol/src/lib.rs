@@ -18,6 +18,7 @@ pub mod frame;
 pub mod headers;
 pub mod hello;
 pub mod key;
+mod parts;
 pub mod problem;
 pub mod reply;
 pub mod request;

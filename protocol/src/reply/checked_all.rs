@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use super::{ALLOWED, Decision};
-use crate::bounds::PARTS_MAX;
 use crate::code::Kind;
 use crate::fields::{Fields, Malformed};
 use crate::frame;
+use crate::parts;
 
 /// What several checks come to together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl<'a> CheckedAll<'a> {
     }
 }
 
-/// One to [`PARTS_MAX`] decisions as they stand in a frame: a count, then each without the instant, which they share.
+/// One to [`PARTS_MAX`](crate::bounds::PARTS_MAX) decisions as they stand in a frame: a count, then each without the instant, which they share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decisions<'a>(Cow<'a, [u8]>);
 
@@ -55,45 +55,31 @@ impl<'a> Decisions<'a> {
     /// Writes decisions down.
     ///
     /// # Panics
-    /// If there are none, or more than [`PARTS_MAX`]: nobody would read the frame.
+    /// If there are none, or more than [`PARTS_MAX`](crate::bounds::PARTS_MAX): nobody would read the frame.
     pub fn new(decisions: impl IntoIterator<Item = Decision>) -> Decisions<'static> {
-        let mut block = vec![0];
-        let mut count = 0;
-        for decision in decisions {
-            block.push(decision.flags());
-            let numbers = [decision.remaining, decision.retry_after_us, decision.reset_after_us];
-            for number in numbers.into_iter().chain(decision.optional()) {
-                block.extend_from_slice(&number.to_le_bytes());
-            }
-            count += 1;
-        }
-        assert!((1..=PARTS_MAX).contains(&count), "a check_all has 1 ..= 16 parts: {count}");
-        block[0] = u8::try_from(count).expect("at most sixteen");
-        Decisions(Cow::Owned(block))
+        Decisions(Cow::Owned(parts::encode(decisions, put_part)))
     }
 
     fn from_block(block: &'a [u8]) -> Result<Decisions<'a>, Malformed> {
-        let mut fields = Fields::new(block);
-        let count = fields.u8("parts")?;
-        if !(1..=PARTS_MAX).contains(&usize::from(count)) {
-            return Err(Malformed::new("parts", "a check_all has 1 ..= 16 of them"));
-        }
-        for part in 0..count {
-            decode_part(&mut fields).map_err(|malformed| malformed.of_part(part))?;
-        }
-        fields.end()?;
+        parts::check(block, decode_part)?;
         Ok(Decisions(Cow::Borrowed(block)))
     }
 
     fn iter(&self) -> impl ExactSizeIterator<Item = Decision> {
-        let mut fields = Fields::new(&self.0);
-        let count = fields.u8("parts").expect("a block begins with its count");
-        (0..count).map(move |_| decode_part(&mut fields).expect("every part was read or written once already"))
+        parts::iter(&self.0, decode_part)
     }
 
     /// The decisions as they stand in a frame.
     pub fn block(&self) -> &[u8] {
         &self.0
+    }
+}
+
+fn put_part(decision: &Decision, out: &mut Vec<u8>) {
+    out.push(decision.flags());
+    let numbers = [decision.remaining, decision.retry_after_us, decision.reset_after_us];
+    for number in numbers.into_iter().chain(decision.optional()) {
+        out.extend_from_slice(&number.to_le_bytes());
     }
 }
 

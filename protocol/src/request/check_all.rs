@@ -1,9 +1,9 @@
 //! Several checks as one request: all are charged, or none.
 
 use super::{Charge, FORCE};
-use crate::bounds::PARTS_MAX;
 use crate::fields::{Fields, Malformed, put_bytes};
 use crate::key::KeyRef;
+use crate::parts;
 
 /// The checks of a `check_all`, as they stand in its frame: a count, then each part.
 ///
@@ -27,39 +27,21 @@ impl<'a> Parts<'a> {
     /// # Errors
     /// [`Malformed`] names the first bad field, and its part if it is of one.
     pub fn from_block(block: &'a [u8]) -> Result<Parts<'a>, Malformed> {
-        let mut fields = Fields::new(block);
-        let count = fields.u8("parts")?;
-        if !(1..=PARTS_MAX).contains(&usize::from(count)) {
-            return Err(Malformed::new("parts", "a check_all has 1 ..= 16 of them"));
-        }
-        for part in 0..count {
-            decode_part(&mut fields).map_err(|malformed| malformed.of_part(part))?;
-        }
-        fields.end()?;
+        parts::check(block, decode_part)?;
         Ok(Parts { block })
     }
 
     /// The block of these parts.
     ///
     /// # Panics
-    /// If there are none, or more than [`PARTS_MAX`]: nobody would read the frame.
+    /// If there are none, or more than [`PARTS_MAX`](crate::bounds::PARTS_MAX): nobody would read the frame.
     pub fn encode<'b>(parts: impl IntoIterator<Item = Charge<'b>>) -> Vec<u8> {
-        let mut block = vec![0];
-        let mut count = 0;
-        for part in parts {
-            put_part(&part, &mut block);
-            count += 1;
-        }
-        assert!((1..=PARTS_MAX).contains(&count), "a check_all has 1 ..= 16 parts: {count}");
-        block[0] = u8::try_from(count).expect("at most sixteen");
-        block
+        parts::encode(parts, put_part)
     }
 
     /// The parts, in their order.
     pub fn iter(self) -> impl ExactSizeIterator<Item = Charge<'a>> {
-        let mut fields = Fields::new(self.block);
-        let count = fields.u8("parts").expect("a block begins with its count");
-        (0..count).map(move |_| decode_part(&mut fields).expect("every part was read once already"))
+        parts::iter(self.block, decode_part)
     }
 
     /// The parts as they stand in a frame.
@@ -89,7 +71,7 @@ fn put_part(part: &Charge<'_>, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::{HEADER_BYTES, KEY_BYTES_MAX, REQUEST_BYTES_MAX};
+    use crate::bounds::{HEADER_BYTES, KEY_BYTES_MAX, PARTS_MAX, REQUEST_BYTES_MAX};
     use crate::key::Key;
 
     fn check_bad(block: &[u8], path: &str) {

@@ -121,7 +121,10 @@ mod tests {
         check(&Reply::Full, Ok(Answer::Undecided));
         check(&Reply::Defined, Ok(Answer::Ready));
         check(&Reply::Topology(b"{}".into()), Ok(Answer::Notice));
-        check(&Reply::RulesVersion(tallyring_protocol::rules::RulesVersion { lineage: 1, version: 2 }), Ok(Answer::Notice));
+        check(
+            &Reply::RulesVersion(tallyring_protocol::rules::RulesVersion { lineage: 1, version: 2 }),
+            Ok(Answer::Notice),
+        );
         check(&Reply::invalid(Malformed::new("limit", "too high")), Err("limit: too high"));
         check(&Reply::Goodbye { code: GoodbyeCode::Unauthorized, reason: "no".into() }, Err("no"));
         check(&Reply::Pong, Err("an answer to no question"));
