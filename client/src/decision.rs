@@ -152,6 +152,20 @@ impl Decision {
         Decision { allowed, speaker: speaker(&checks, allowed), checks, level, version, held }
     }
 
+    /// This decision and another on the same request, by other groups of rules, as one.
+    #[cfg(feature = "tower")]
+    pub(crate) fn and(&self, other: &Decision) -> Decision {
+        let mut checks: SmallVec<[RuleDecision; 2]> = self.checks.iter().chain(&other.checks).cloned().collect();
+        checks.sort_by_key(|check| check.rule.order());
+        Decision::new(checks, self.version.max(other.version), self.held.and(&other.held))
+    }
+
+    /// The same, holding nothing: to speak of it when the request is over.
+    #[cfg(feature = "tower")]
+    pub(crate) fn without_held(&self) -> Decision {
+        Decision { held: Held::default(), ..self.clone() }
+    }
+
     /// The rule that the request's sender is told about; `None` if no rule applies.
     ///
     /// Of a refused request the one with the longest wait, of an allowed one that with the fewest units left; the first

@@ -47,12 +47,6 @@ pub fn raw_key(text: &str) -> Key {
     Key::raw(text.as_bytes()).unwrap_or_else(|_| digest(text.as_bytes()))
 }
 
-/// The key of user text, which is not searched for braces: the whole text places it.
-#[cfg(feature = "tower")]
-pub(crate) fn whole_key(text: &[u8]) -> Key {
-    Key::new(text, text).unwrap_or_else(|_| digest(text))
-}
-
 fn digest(text: &[u8]) -> Key {
     let mut marked = vec![DIGEST_MARKER];
     marked.extend_from_slice(&Sha256::digest(text));
@@ -76,11 +70,5 @@ mod tests {
         assert_ne!(raw_key(&long("a")), raw_key(&long("b")));
         assert_eq!(raw_key("").as_ref().rest()[0], DIGEST_MARKER);
         assert_eq!(raw_key(&long("a")).as_ref().rest().len(), 33);
-    }
-
-    #[cfg(feature = "tower")]
-    #[test]
-    fn user_text_is_not_searched_for_braces() {
-        assert_eq!(whole_key(b"a{b}c").as_ref().tag(), b"a{b}c");
     }
 }

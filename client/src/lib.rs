@@ -19,8 +19,6 @@
 //!
 //! Not here: the decisions' arithmetic (`tallyring-engine`), frames and placement (`tallyring-protocol`).
 
-#[cfg(feature = "tower")]
-mod address;
 mod arrears;
 mod background;
 mod breaker;
@@ -33,8 +31,6 @@ mod error;
 mod fallback;
 mod gateway;
 mod grants;
-#[cfg(feature = "tower")]
-mod headers;
 mod held;
 mod joint;
 mod keyed;

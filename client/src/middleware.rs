@@ -1,8 +1,28 @@
 //! A limiter in front of any tower service: axum, hyper, tonic.
 //!
-//! A request is counted once, when it arrives, however long its body or its response streams. Every response says what
-//! is left; a refused one is 429 with a problem (RFC 9457). When the limiter's mode is to deny and the store is gone,
-//! the answer is 503: the client has done nothing wrong.
+//! ```text
+//!  request ─► preflight? ─► identify ─► RateLimiter::check ─► (hold) ─► service ─► headers ─► body, slots held ─► end
+//!                 └ passes                     └ refused: 429, 503 or 403, with headers and a problem
+//! ```
+//!
+//! A request is counted once, when it arrives, however long its body or its response streams, and whatever it is upgraded
+//! to. Every response says what is left, in the families that the rules name; the writer is
+//! [`tallyring_protocol::headers`]. What the rules decided travels with the request as an extension: a [`Level`] for an
+//! application that degrades before it refuses, and the whole [`Decision`].
+//!
+//! | what refused | status | `Retry-After` |
+//! |---|---|---|
+//! | a limit | 429 | the longest wait, jittered |
+//! | a limit that the request can never fit | 429 | none: waiting does not help |
+//! | a rule whose mode is to deny while the store is gone | 503: the client has done nothing wrong | a second, jittered |
+//! | a rule that blocks | 403 | none |
+//!
+//! Not here: which rules apply and what they decide ([`RateLimiter`]).
+
+mod answer;
+mod body;
+mod forwarded;
+mod identity;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,100 +30,158 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Request, Response, StatusCode};
-use serde_json::json;
+use http::header::ACCESS_CONTROL_REQUEST_METHOD;
+use http::request::Parts;
+use http::{Method, Request, Response};
+use http_body::Body;
+use tallyring_protocol::rules::Subject;
 use tower::{Layer, Service};
 
-pub use crate::address::{AddressKey, Either, HeaderKey, KeyExtractor, Network, NetworkError, client_address};
-use crate::decision::Source;
-pub use crate::headers::HeaderFamily;
-use crate::headers::{self, Policy};
-use crate::limiter::{Call, RateLimiter};
-use crate::{RuleDecision, Subject};
-
-/// The problem of a client that has used up its quota, in IANA's registry of problem types.
-const QUOTA_EXCEEDED: &str = "https://iana.org/assignments/http-problem-types#quota-exceeded";
-
-/// The problem of a server that can do less than usual, in the same registry.
-const REDUCED_CAPACITY: &str = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+use self::answer::Verdict;
+pub use self::body::LimitedBody;
+use self::forwarded::client_address;
+pub use self::identity::{Identity, bearer_digest, header};
+use crate::decision::{Decision, Level};
+use crate::limiter::{Call, GroupFilter, RateLimiter};
+use crate::sys::random::SharedRandom;
 
 /// Puts a limiter in front of a service.
 ///
 /// ```no_run
 /// # async fn example(limiter: tallyring_client::RateLimiter) -> std::io::Result<()> {
-/// use axum::{Router, routing::get};
-/// use tallyring_client::middleware::{HeaderKey, RateLimitLayer};
+/// use axum::{Router, http::request::Parts, routing::get};
+/// use tallyring_client::middleware::{Identity, RateLimitLayer, header};
 ///
-/// let layer = RateLimitLayer::new(limiter, HeaderKey::AUTHORIZATION);
-/// let app: Router = Router::new().route("/", get(|| async { "hello" })).layer(layer);
+/// fn whose(request: &Parts) -> Identity<'_> {
+///     Identity { client: header(request, "x-api-key"), ..Identity::default() }
+/// }
+///
+/// let app: Router = Router::new().route("/", get(|| async { "hello" })).layer(RateLimitLayer::new(limiter, whose));
 /// # Ok(()) }
 /// ```
+///
+/// Two layers may share a limiter: one for the rules that need no authentication, before it, and one for the others,
+/// behind it. The responses then say what both decided.
+///
+/// ```no_run
+/// # use axum::{Router, http::request::Parts};
+/// # use tallyring_client::{RateLimiter, middleware::{Identity, RateLimitLayer}};
+/// # fn example(app: Router, limiter: RateLimiter, peer: fn(&Parts) -> Identity<'_>, account: fn(&Parts) -> Identity<'_>) -> Router {
+/// app.layer(RateLimitLayer::new(limiter.clone(), account).without_groups(["ip"]))
+///     // .layer(authentication)
+///     .layer(RateLimitLayer::new(limiter, peer).groups(["ip"])) // the layer that is added last comes first
+/// # }
+/// ```
 #[derive(Debug)]
-pub struct RateLimitLayer<K> {
-    shared: Arc<Shared<K>>,
-}
-
-#[derive(Debug)]
-struct Shared<K> {
+pub struct RateLimitLayer<F> {
     limiter: RateLimiter,
-    extractor: K,
-    families: Vec<HeaderFamily>,
-    has_warned: AtomicBool,
+    identify: Arc<F>,
+    groups: GroupFilter,
+    preflights: Preflights,
+    leaky: Leaky,
 }
 
-impl<K: KeyExtractor> RateLimitLayer<K> {
-    /// Limits every request by the key that `extractor` finds, and sends every header family.
-    pub fn new(limiter: RateLimiter, extractor: K) -> RateLimitLayer<K> {
-        RateLimitLayer::with_headers(limiter, extractor, &HeaderFamily::ALL)
+/// What becomes of a browser's question whether a request would be welcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Preflights {
+    Pass,
+    Count,
+}
+
+/// What becomes of the delay that a leaky bucket asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaky {
+    Tell,
+    Hold,
+}
+
+impl<F> RateLimitLayer<F>
+where
+    F: for<'r> Fn(&'r Parts) -> Identity<'r>,
+{
+    /// Limits every request by the rules that apply to whom `identify` finds.
+    pub fn new(limiter: RateLimiter, identify: F) -> RateLimitLayer<F> {
+        let (groups, preflights, leaky) = (GroupFilter::All, Preflights::Pass, Leaky::Tell);
+        RateLimitLayer { limiter, identify: Arc::new(identify), groups, preflights, leaky }
     }
 
-    /// As [`RateLimitLayer::new`], but sends these families only.
-    pub fn with_headers(limiter: RateLimiter, extractor: K, families: &[HeaderFamily]) -> RateLimitLayer<K> {
-        let (families, has_warned) = (families.to_vec(), AtomicBool::new(false));
-        RateLimitLayer { shared: Arc::new(Shared { limiter, extractor, families, has_warned }) }
+    /// Asks the rules of these groups alone.
+    #[must_use]
+    pub fn groups<S: Into<String>>(self, groups: impl IntoIterator<Item = S>) -> RateLimitLayer<F> {
+        RateLimitLayer { groups: GroupFilter::only(groups), ..self }
+    }
+
+    /// Asks the rules of all groups but these.
+    #[must_use]
+    pub fn without_groups<S: Into<String>>(self, groups: impl IntoIterator<Item = S>) -> RateLimitLayer<F> {
+        RateLimitLayer { groups: GroupFilter::without(groups), ..self }
+    }
+
+    /// Counts CORS preflights too: `OPTIONS` with an `Access-Control-Request-Method`. Without this they pass, uncounted
+    /// and without headers, since a browser sends them on its own and cannot wait.
+    #[must_use]
+    pub fn counting_preflights(self) -> RateLimitLayer<F> {
+        RateLimitLayer { preflights: Preflights::Count, ..self }
+    }
+
+    /// Holds each request as long as its leaky buckets ask for, so that what reaches the service keeps their rate.
+    /// Without this the delay is only told: [`Decision::delay`], in the request's extensions.
+    #[must_use]
+    pub fn holding(self) -> RateLimitLayer<F> {
+        RateLimitLayer { leaky: Leaky::Hold, ..self }
     }
 }
 
-impl<K> Clone for RateLimitLayer<K> {
-    fn clone(&self) -> RateLimitLayer<K> {
-        RateLimitLayer { shared: Arc::clone(&self.shared) }
+impl<F> Clone for RateLimitLayer<F> {
+    fn clone(&self) -> RateLimitLayer<F> {
+        let RateLimitLayer { limiter, identify, groups, preflights, leaky } = self;
+        let (limiter, identify, groups) = (limiter.clone(), Arc::clone(identify), groups.clone());
+        RateLimitLayer { limiter, identify, groups, preflights: *preflights, leaky: *leaky }
     }
 }
 
-impl<S, K> Layer<S> for RateLimitLayer<K> {
-    type Service = RateLimited<S, K>;
+impl<S, F> Layer<S> for RateLimitLayer<F> {
+    type Service = RateLimited<S, F>;
 
-    fn layer(&self, inner: S) -> RateLimited<S, K> {
-        RateLimited { inner, shared: Arc::clone(&self.shared) }
+    fn layer(&self, inner: S) -> RateLimited<S, F> {
+        let (layer, random) = (self.clone(), SharedRandom::from_os());
+        RateLimited { inner, gate: Arc::new(Gate { layer, random, has_warned: AtomicBool::new(false) }) }
     }
 }
 
 /// A service behind a limiter: made by [`RateLimitLayer`].
 #[derive(Debug)]
-pub struct RateLimited<S, K> {
+pub struct RateLimited<S, F> {
     inner: S,
-    shared: Arc<Shared<K>>,
+    gate: Arc<Gate<F>>,
 }
 
-impl<S: Clone, K> Clone for RateLimited<S, K> {
-    fn clone(&self) -> RateLimited<S, K> {
-        RateLimited { inner: self.inner.clone(), shared: Arc::clone(&self.shared) }
+/// What the clones of a limited service share.
+#[derive(Debug)]
+struct Gate<F> {
+    layer: RateLimitLayer<F>,
+    random: SharedRandom,
+    has_warned: AtomicBool,
+}
+
+impl<S: Clone, F> Clone for RateLimited<S, F> {
+    fn clone(&self) -> RateLimited<S, F> {
+        RateLimited { inner: self.inner.clone(), gate: Arc::clone(&self.gate) }
     }
 }
 
 /// What a limited service returns.
-type Answer<R, E> = Pin<Box<dyn Future<Output = Result<Response<R>, E>> + Send>>;
+type Answer<R, E> = Pin<Box<dyn Future<Output = Result<Response<LimitedBody<R>>, E>> + Send>>;
 
-impl<S, K, B, R> Service<Request<B>> for RateLimited<S, K>
+impl<S, F, B, R> Service<Request<B>> for RateLimited<S, F>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone + Send + 'static,
     S::Future: Send,
-    K: KeyExtractor + Send + Sync + 'static,
+    F: for<'r> Fn(&'r Parts) -> Identity<'r> + Send + Sync + 'static,
     B: Send + 'static,
-    R: From<Bytes>,
+    R: Body<Data = Bytes>,
 {
-    type Response = Response<R>;
+    type Response = Response<LimitedBody<R>>;
     type Error = S::Error;
     type Future = Answer<R, S::Error>;
 
@@ -115,71 +193,81 @@ where
         // The clone that stays behind is not ready yet; the one that was polled ready is the one to call.
         let waiting = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, waiting);
-        let shared = Arc::clone(&self.shared);
+        let gate = Arc::clone(&self.gate);
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let Some(key) = shared.extractor.key(&parts) else {
-                shared.warn_once();
-                return inner.call(Request::from_parts(parts, body)).await;
-            };
-            let client = String::from_utf8_lossy(key.as_ref().tag()).into_owned();
-            let subject = Subject { client: Some(&client), ..Subject::new(parts.method.as_str(), parts.uri.path()) };
-            let deciding = shared.limiter.check(&Call::new(subject));
-            let decision = deciding.await;
-            let Some(speaker) = decision.speaker() else {
-                return inner.call(Request::from_parts(parts, body)).await;
-            };
-            let mut response =
-                if decision.allowed { inner.call(Request::from_parts(parts, body)).await? } else { refusal(speaker) };
-            let policy = Policy::new(speaker.rule.id(), speaker.rule.limited().limit());
-            headers::write(response.headers_mut(), &policy, &speaker.into(), &shared.families);
-            Ok(response)
+            if gate.passes(&request) {
+                return Ok(inner.call(request).await?.map(LimitedBody::free));
+            }
+            let (mut parts, body) = request.into_parts();
+            let verdict = gate.decide(&parts).await;
+            if !verdict.decision.allowed {
+                return Ok(verdict.refusal(&gate.random));
+            }
+            gate.hold(&verdict.decision).await;
+            tell(&mut parts, &verdict.decision);
+            let mut response = inner.call(Request::from_parts(parts, body)).await?;
+            let held = verdict.decision.held().clone();
+            verdict.announce(&mut response);
+            Ok(response.map(|body| LimitedBody::holding(body, held)))
         })
     }
 }
 
-impl<K> Shared<K> {
-    /// A limiter that silently limits nothing is a trap: somebody has forgotten to say where the key is.
+impl<F> Gate<F>
+where
+    F: for<'r> Fn(&'r Parts) -> Identity<'r>,
+{
+    /// Whether a request is none of the limiter's business.
+    fn passes<B>(&self, request: &Request<B>) -> bool {
+        self.layer.preflights == Preflights::Pass
+            && request.method() == Method::OPTIONS
+            && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+    }
+
+    /// Asks the rules. What `identify` borrowed is not needed any more once this has returned its future.
+    fn decide(&self, request: &Parts) -> impl Future<Output = Verdict> + Send + use<'_, F> {
+        let RateLimitLayer { limiter, identify, groups, .. } = &self.layer;
+        let identity = identify(request);
+        let rules = limiter.rules();
+        let trusted = &rules.defaults().trusted_proxies;
+        let subject = Subject {
+            client: identity.client.as_deref(),
+            tenant: identity.tenant.as_deref(),
+            tier: identity.tier.as_deref(),
+            ip: identity.peer.map(|peer| client_address(&request.headers, peer, trusted)),
+            method: request.method.as_str(),
+            path: request.uri.path(),
+            headers: &identity::Headers(&request.headers),
+            attributes: &identity.attributes,
+        };
+        if identity.peer.is_none() {
+            self.warn_once();
+        }
+        let call = Call { subject, cost: identity.cost, priority: identity.priority.as_deref() };
+        let deciding = limiter.check_groups(&call, groups);
+        async move { Verdict::now(deciding.await) }
+    }
+
+    /// Waits as long as the leaky buckets ask for, if it is for this layer to do.
+    async fn hold(&self, decision: &Decision) {
+        let delay = decision.delay();
+        if self.layer.leaky == Leaky::Hold && !delay.is_zero() {
+            tokio::time::sleep(delay).await;
+        }
+    }
+
+    /// A rule by address that silently limits nobody is a trap: somebody has forgotten to say where the peer is.
     fn warn_once(&self) {
         if !self.has_warned.swap(true, Ordering::Relaxed) {
-            tracing::warn!("a request has no key and is not limited");
+            tracing::warn!("a request has no peer address: rules by ip do not apply to it");
         }
     }
 }
 
-/// The response to a refused request, without the headers that every response has.
-fn refusal<R: From<Bytes>>(decision: &RuleDecision) -> Response<R> {
-    let (status, problem) = match decision.source {
-        _ if decision.source != Source::Mode => {
-            (StatusCode::TOO_MANY_REQUESTS, quota_exceeded(decision.rule.id(), decision))
-        }
-        _ => (StatusCode::SERVICE_UNAVAILABLE, reduced_capacity()),
-    };
-    let mut response = Response::new(R::from(Bytes::from(problem.to_string())));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    response
-}
-
-fn quota_exceeded(policy: &str, decision: &RuleDecision) -> serde_json::Value {
-    let detail = match decision.retry_after {
-        Some(_) => "Wait as long as Retry-After says, then try again.",
-        None => "This request asks for more than the quota can ever give: waiting does not help.",
-    };
-    json!({
-        "type": QUOTA_EXCEEDED,
-        "title": "Request cannot be satisfied as assigned quota has been exceeded",
-        "status": 429,
-        "detail": detail,
-        "violated-policies": [policy],
-    })
-}
-
-fn reduced_capacity() -> serde_json::Value {
-    json!({
-        "type": REDUCED_CAPACITY,
-        "title": "Request cannot be satisfied due to temporary server capacity constraints",
-        "status": 503,
-        "detail": "The quota cannot be looked up at the moment. Try again after Retry-After.",
-    })
+/// Lets the application know what was decided, by all layers that the request has passed.
+fn tell(request: &mut Parts, decision: &Decision) {
+    let before = request.extensions.remove::<Decision>();
+    let decision = before.map_or_else(|| decision.clone(), |before| before.and(decision));
+    request.extensions.insert::<Level>(decision.level);
+    request.extensions.insert(decision);
 }

@@ -15,7 +15,7 @@ use axum::{Router, routing::get};
 use tallyring::cli::trace::Trace;
 use tallyring::config::Config;
 use tallyring::node::Node;
-use tallyring_client::middleware::{AddressKey, RateLimitLayer};
+use tallyring_client::middleware::{Identity, RateLimitLayer};
 use tallyring_client::{Call, Decision, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
 
 /// Requests of the log that are sent.
@@ -29,9 +29,10 @@ const BURST: u64 = 10;
 
 fn rules() -> RuleSet {
     let rule = format!(
-        r#"{{"id":"per-client","key":["client"],"algorithm":"token_bucket","limit":1,"window":"{PERIOD_US}us","burst":{BURST}}}"#
+        r#"{{"id":"per-client","key":["client"],"missing":"ip","algorithm":"token_bucket","limit":1,"window":"{PERIOD_US}us","burst":{BURST}}}"#
     );
-    RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).unwrap()
+    let defaults = r#"{"trusted_proxies":["127.0.0.0/8"]}"#;
+    RuleSet::from_json(format!(r#"{{"defaults":{defaults},"rule":[{rule}]}}"#).as_bytes()).unwrap()
 }
 
 fn any_port() -> SocketAddr {
@@ -50,14 +51,17 @@ fn limiter(node: SocketAddr) -> RateLimiter {
 
 /// Serves a backend behind the layer, for clients whose address a proxy on this machine names.
 async fn gateway(limiter: RateLimiter) -> SocketAddr {
-    let peer = |request: &Parts| request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    let by_address = AddressKey::new(peer).trusting(["127.0.0.0/8".parse().unwrap()]);
-    let app = Router::new().fallback(get(|| async { "ok" })).layer(RateLimitLayer::new(limiter, by_address));
+    let app = Router::new().fallback(get(|| async { "ok" })).layer(RateLimitLayer::new(limiter, whose));
     let listener = tokio::net::TcpListener::bind(any_port()).await.unwrap();
     let address = listener.local_addr().unwrap();
     let service = app.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
     address
+}
+
+fn whose(request: &Parts) -> Identity<'_> {
+    let peer = request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    Identity { peer, ..Identity::default() }
 }
 
 /// Sends a request for each address, one after the other on one connection, and says which were allowed.

@@ -30,14 +30,15 @@ impl WallClock {
     }
 }
 
-/// The wall's time as it is now: to read dates that others wrote, never to measure.
+/// The wall's time as it is now: for dates that others write or read, never to measure.
 #[cfg(feature = "tower")]
 pub(crate) fn wall() -> std::time::SystemTime {
     std::time::UNIX_EPOCH + std::time::Duration::from_micros(wall_us())
 }
 
+/// The wall's time as it is now, in microseconds since the Unix epoch.
 #[cfg(not(feature = "sim"))]
-fn wall_us() -> u64 {
+pub(crate) fn wall_us() -> u64 {
     #[allow(clippy::disallowed_methods, reason = "the one place where the wall clock is read")]
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since_epoch.map_or(0, |elapsed| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX))
@@ -45,7 +46,7 @@ fn wall_us() -> u64 {
 
 /// In a simulation every process starts at the same instant, 2020-09-13 12:26:40 UTC.
 #[cfg(feature = "sim")]
-fn wall_us() -> u64 {
+pub(crate) fn wall_us() -> u64 {
     1_600_000_000_000_000
 }
 

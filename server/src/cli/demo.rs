@@ -9,12 +9,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use axum::extract::ConnectInfo;
-use axum::http::header::HeaderName;
 use axum::http::request::Parts;
 use axum::routing::get;
 use axum::{Router, extract::Path};
 use clap::Args;
-use tallyring_client::middleware::{AddressKey, HeaderKey, KeyExtractor, RateLimitLayer};
+use tallyring_client::middleware::{Identity, RateLimitLayer, header};
 use tallyring_client::{RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
@@ -83,7 +82,7 @@ fn limiter(store: SocketAddr) -> RateLimiter {
     let seeds = vec![store.to_string()];
     let store = Store::open(StoreConfig { seeds, name: "demo gateway".to_owned(), ..StoreConfig::default() });
     let rule = format!(
-        r#"{{"id":"demo","key":["client"],"algorithm":"token_bucket","limit":1,"window":"{REFILL_S}s","burst":{BURST}}}"#
+        r#"{{"id":"demo","key":["client"],"missing":"ip","algorithm":"token_bucket","limit":1,"window":"{REFILL_S}s","burst":{BURST}}}"#
     );
     let baked_in =
         RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).expect("the demo's rule makes sense");
@@ -120,16 +119,16 @@ async fn drain_time(mut stopped: tokio::sync::watch::Receiver<()>) {
 }
 
 fn app(limiter: RateLimiter) -> Router {
-    let by_key_or_address = HeaderKey(HeaderName::from_static("x-api-key")).or(AddressKey::new(peer));
     Router::new()
         .route("/", get(|| async { "hello from behind the limiter\n" }))
         .route("/{*path}", get(|Path(path): Path<String>| async move { format!("you asked for /{path}\n") }))
-        .layer(RateLimitLayer::new(limiter.clone(), by_key_or_address))
+        .layer(RateLimitLayer::new(limiter.clone(), whose))
         .route("/counts", get(move || async move { format!("{:#?}\n", limiter.counts()) }))
 }
 
-fn peer(request: &Parts) -> Option<IpAddr> {
-    request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip())
+fn whose(request: &Parts) -> Identity<'_> {
+    let peer = request.extensions.get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+    Identity { client: header(request, "x-api-key"), peer, ..Identity::default() }
 }
 
 /// What to try.
