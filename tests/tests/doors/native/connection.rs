@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use tallyring_protocol::bounds::REPLY_BYTES_MAX;
 use tallyring_protocol::{Hello, PROTOCOL_VERSION, Reply, frame};
 
-use crate::answer;
-use crate::frames::{Frames, Subject};
+use super::answer;
+use super::frames::{Frames, Subject};
 
-pub(crate) struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     read: Vec<u8>,
 }
 
 impl Connection {
-    pub(crate) fn open(node: SocketAddr, shard: u16) -> Connection {
+    pub(super) fn open(node: SocketAddr, shard: u16) -> Connection {
         let mut stream = TcpStream::connect(node).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -29,7 +29,7 @@ impl Connection {
     }
 
     /// Sends the frames that have gathered, and returns what is said to each event, in their order.
-    pub(crate) fn ask(&mut self, frames: &mut Frames, now_us: u64) -> Vec<Value> {
+    pub(super) fn ask(&mut self, frames: &mut Frames, now_us: u64) -> Vec<Value> {
         self.stream.write_all(&frames.bytes).unwrap();
         frames.bytes.clear();
         let subjects = std::mem::take(&mut frames.subjects);

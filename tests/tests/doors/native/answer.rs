@@ -1,34 +1,12 @@
-//! Replies and recorded decisions in one form, to be compared.
+//! Replies in the words of a trace, to be compared with what was recorded.
 
 use serde_json::{Map, Value, json};
 use tallyring_protocol::Reply;
-use tallyring_protocol::bounds::{WAIT_NEVER_US, WAIT_US_MAX};
+use tallyring_protocol::bounds::WAIT_NEVER_US;
 use tallyring_protocol::reply::{CheckedAll, Decision, Grant, Released, Settled, Slots};
 
-/// Whether a recorded answer says that this field is bad.
-pub(crate) fn is_invalid(expect: &str, field: &str) -> bool {
-    expect == format!(r#"{{"error":"invalid","field":"{field}"}}"#)
-}
-
-/// What a node should say where a trace says this.
-pub(crate) fn expected(line: &str) -> Value {
-    let quoted: String = line.split_inclusive(|c: char| !c.is_ascii_digit()).map(saturated).collect();
-    let mut value: Value = serde_json::from_str(&quoted).unwrap_or_else(|error| panic!("{line}: {error}"));
-    forget_limits(&mut value);
-    value
-}
-
-/// A number over what the wire can say becomes the longest wait there is.
-fn saturated(piece: &str) -> String {
-    let digits = piece.trim_end_matches(|c: char| !c.is_ascii_digit());
-    match digits.parse::<u128>() {
-        Ok(number) => format!("{}{}", number.min(WAIT_US_MAX.into()), &piece[digits.len()..]),
-        Err(_) => piece.to_owned(),
-    }
-}
-
 /// A decision on the wire does not repeat its limit: whoever asks has defined it.
-fn forget_limits(value: &mut Value) {
+pub(super) fn forget_limits(value: &mut Value) {
     if let Some(fields) = value.as_object_mut() {
         fields.remove("limit");
     }
@@ -36,10 +14,11 @@ fn forget_limits(value: &mut Value) {
 }
 
 /// What a reply says, in the words of a trace. `now_us` is the instant that it must name.
-pub(crate) fn found(reply: &Reply<'_>, now_us: u64) -> Value {
+pub(super) fn found(reply: &Reply<'_>, now_us: u64) -> Value {
     match reply {
         Reply::Decision(found) => {
-            assert_eq!(found.at_us, now_us);
+            // A reserve that repeats its first decision names the instant of that one.
+            assert!(found.at_us <= now_us, "{} lies ahead of {now_us}", found.at_us);
             decision(found)
         }
         Reply::Grant(Grant { granted, remaining, reset_after_us, at_us }) => {

@@ -15,7 +15,7 @@ type Numbers = (u8, u64, u8, u64, u64);
 
 /// What the reply to a frame is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub(super) enum Subject {
     /// The limit of an event, or of a part of it.
     Limit { event: usize, part: Option<usize>, handle: u16 },
     /// The event itself.
@@ -24,18 +24,18 @@ pub(crate) enum Subject {
 
 /// The frames of some events that were not sent yet, and the handles that were defined so far.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
+pub(super) struct Frames {
     handles: BTreeMap<Numbers, u16>,
     next_handle: u16,
-    pub(crate) bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     /// What each frame is about; a frame's id is its place here, from 1 on.
-    pub(crate) subjects: Vec<Subject>,
-    pub(crate) events: usize,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) events: usize,
 }
 
 impl Frames {
     /// Adds the frames of one event; `None`, and none is added, if no frame can say it.
-    pub(crate) fn put(&mut self, event: &Value) -> Option<()> {
+    pub(super) fn put(&mut self, event: &Value) -> Option<()> {
         let (len, frames) = (self.bytes.len(), self.subjects.len());
         let said = self.put_event(event);
         match said {
@@ -51,7 +51,7 @@ impl Frames {
     }
 
     /// A limit was refused: its handle stands for nothing.
-    pub(crate) fn forget(&mut self, handle: u16) {
+    pub(super) fn forget(&mut self, handle: u16) {
         self.handles.retain(|_, known| *known != handle);
     }
 
