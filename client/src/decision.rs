@@ -160,6 +160,16 @@ impl Decision {
         Decision::new(checks, self.version.max(other.version), self.held.and(&other.held))
     }
 
+    /// The same, after what it charged was given back.
+    #[cfg(feature = "tower")]
+    pub(crate) fn given_back(mut self) -> Decision {
+        for check in &mut self.checks {
+            check.remaining = check.remaining.saturating_add(check.charged).min(check.limit);
+            check.charged = 0;
+        }
+        self
+    }
+
     /// The same, holding nothing: to speak of it when the request is over.
     #[cfg(feature = "tower")]
     pub(crate) fn without_held(&self) -> Decision {

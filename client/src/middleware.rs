@@ -37,7 +37,7 @@ use http_body::Body;
 use tallyring_protocol::rules::Subject;
 use tower::{Layer, Service};
 
-use self::answer::Verdict;
+use self::answer::{Verdict, is_refused_further_in};
 pub use self::body::LimitedBody;
 use self::forwarded::client_address;
 pub use self::identity::{Identity, bearer_digest, header};
@@ -61,7 +61,7 @@ use crate::sys::random::SharedRandom;
 /// ```
 ///
 /// Two layers may share a limiter: one for the rules that need no authentication, before it, and one for the others,
-/// behind it. The responses then say what both decided.
+/// behind it. The responses then say what both decided; a request that the second refuses gets back what the first took.
 ///
 /// ```no_run
 /// # use axum::{Router, http::request::Parts};
@@ -179,7 +179,7 @@ where
     S::Future: Send,
     F: for<'r> Fn(&'r Parts) -> Identity<'r> + Send + Sync + 'static,
     B: Send + 'static,
-    R: Body<Data = Bytes>,
+    R: Body<Data = Bytes> + Send,
 {
     type Response = Response<LimitedBody<R>>;
     type Error = S::Error;
@@ -207,6 +207,7 @@ where
             tell(&mut parts, &verdict.decision);
             let mut response = inner.call(Request::from_parts(parts, body)).await?;
             let held = verdict.decision.held().clone();
+            let verdict = if is_refused_further_in(&response) { gate.give_back(verdict).await } else { verdict };
             verdict.announce(&mut response);
             Ok(response.map(|body| LimitedBody::holding(body, held)))
         })
@@ -246,6 +247,12 @@ where
         let call = Call { subject, cost: identity.cost, priority: identity.priority.as_deref() };
         let deciding = limiter.check_groups(&call, groups);
         async move { Verdict::now(deciding.await) }
+    }
+
+    /// Gives back what a request has taken here that a layer further in has refused: refused by one, charged by none.
+    async fn give_back(&self, verdict: Verdict) -> Verdict {
+        self.layer.limiter.refund(&verdict.decision).await;
+        verdict.given_back()
     }
 
     /// Waits as long as the leaky buckets ask for, if it is for this layer to do.

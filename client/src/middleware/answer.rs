@@ -30,6 +30,11 @@ impl Verdict {
         Verdict { decision, at_us: clock::wall_us() }
     }
 
+    /// The same, after what it charged was given back.
+    pub(super) fn given_back(self) -> Verdict {
+        Verdict { decision: self.decision.given_back(), ..self }
+    }
+
     /// Writes the headers of a response that comes from the service, or from a layer behind this one.
     pub(super) fn announce<B>(self, response: &mut Response<B>) {
         let behind = response.extensions_mut().remove::<Announced>();
@@ -53,6 +58,11 @@ impl Verdict {
         self.announce(&mut response);
         response
     }
+}
+
+/// Whether a layer behind this one has refused the request.
+pub(super) fn is_refused_further_in<B>(response: &Response<B>) -> bool {
+    response.extensions().get::<Announced>().is_some_and(|Announced(behind)| !behind.allowed)
 }
 
 /// How long a refused caller is to wait, if that helps.

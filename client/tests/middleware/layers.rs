@@ -89,6 +89,28 @@ async fn a_refusal_behind_authentication_keeps_its_wait_and_gains_what_the_first
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_the_second_layer_refuses_costs_nothing_in_the_first() {
+    let (gateway, limiter) = gateway(9, 1);
+    for remaining in ["8", "8", "8"] {
+        let response = get(&gateway, &[KEY]).await;
+        let (_, per_ip) = value(&response, "ratelimit").unwrap().split_once(r#""per-ip";r="#).unwrap();
+        assert_eq!(per_ip.split(';').next(), Some(remaining));
+    }
+    let peek = get(&gateway, &[("x-api-key", "somebody else")]).await;
+    assert_eq!(value(&peek, "ratelimit"), Some(r#""per-client";r=0;t=1, "per-ip";r=7;t=2"#));
+    assert_eq!((gateway.reached(), limiter.counts().fallback_denied), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_authentication_refuses_has_cost_a_unit() {
+    let (gateway, _) = gateway(9, 1);
+    for remaining in ["8", "7"] {
+        let response = get(&gateway, &[]).await;
+        assert_eq!((response.status().as_u16(), value(&response, "ratelimit-remaining")), (401, Some(remaining)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_application_sees_what_both_decided() {
     use axum::{Extension, Router};
     use tallyring_client::Decision;
