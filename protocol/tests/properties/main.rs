@@ -1,6 +1,7 @@
 //! What holds for every message and for any bytes.
 
 mod borrowing;
+mod headers;
 mod hostile;
 mod memory;
 mod parts;
