@@ -16,7 +16,7 @@ use crate::cluster::gateways::{Gateways, Presence};
 use crate::cluster::view::View;
 use crate::shard::native::{Arrival, part};
 use crate::shard::{Message, ShardMailbox};
-use crate::sys::net::{Parcel, TcpListener, TcpStream};
+use crate::sys::net::{Parcel, Stream, TcpListener, TcpStream};
 use crate::tokens::Tokens;
 
 /// A peer that has not said hello by then is cut off.
@@ -101,8 +101,9 @@ pub async fn run(acceptor: Acceptor, listener: TcpListener, draining: Cancellati
 
 impl Acceptor {
     /// Reads the hello of a stream and hands it to its shard, or tells it why not.
-    async fn greet(&self, mut stream: TcpStream) -> Result<(), Refused> {
+    async fn greet(&self, stream: TcpStream) -> Result<(), Refused> {
         stream.set_nodelay(true)?;
+        let mut stream = Stream::from(stream);
         let Some(slot) = Slot::take(&self.tally) else {
             return self.refuse(stream, GoodbyeCode::Busy, "the node has all the connections it accepts").await;
         };
@@ -115,7 +116,7 @@ impl Acceptor {
         }
     }
 
-    async fn hand_over(&self, stream: TcpStream, inbox: BytesMut, guest: Guest, slot: Slot) -> Result<(), Refused> {
+    async fn hand_over(&self, stream: Stream, inbox: BytesMut, guest: Guest, slot: Slot) -> Result<(), Refused> {
         let Guest { shard, role, presence } = guest;
         let arrival = Arrival {
             parcel: Parcel::pack(stream)?,
@@ -134,7 +135,7 @@ impl Acceptor {
     }
 
     /// Reads up to the end of the hello; what follows it stays in `inbox`.
-    async fn hello(&self, stream: &mut TcpStream, inbox: &mut BytesMut) -> Result<Guest, Fault> {
+    async fn hello(&self, stream: &mut Stream, inbox: &mut BytesMut) -> Result<Guest, Fault> {
         loop {
             let found = frame::split(inbox, HELLO_BYTES_MAX).map_err(|e| malformed(e.to_string()))?;
             if let Some((frame, taken)) = found {
@@ -162,7 +163,7 @@ impl Acceptor {
         Ok(Guest { shard, role, presence: self.gateways.join(hello.instance) })
     }
 
-    async fn refuse(&self, mut stream: TcpStream, code: GoodbyeCode, reason: &str) -> Result<(), Refused> {
+    async fn refuse(&self, mut stream: Stream, code: GoodbyeCode, reason: &str) -> Result<(), Refused> {
         // The peer may be gone already: it was to be refused all the same.
         let _ = part(&mut stream, code, reason).await;
         Err(Refused::Told(reason.to_owned()))

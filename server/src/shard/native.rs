@@ -16,7 +16,7 @@ use super::outlet::Outgoing;
 use super::rules::Delivery;
 use super::session::Session;
 use super::turn::Turn;
-use crate::sys::net::{Parcel, TcpStream};
+use crate::sys::net::{Parcel, Stream};
 
 /// Bytes that one read may bring: a deep pipeline in one system call, and no more memory a connection than this.
 const READ_BYTES_MAX: usize = 16 * 1024;
@@ -92,7 +92,7 @@ impl Drop for Seat<'_> {
 }
 
 struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     inbox: BytesMut,
     outbox: Vec<u8>,
     /// Set by a goodbye: when the connection closes at the latest.
@@ -160,7 +160,8 @@ impl Connection {
         let header = Rules::header(id, &body);
         let write = async {
             self.stream.write_all(&header).await?;
-            self.stream.write_all(&body).await
+            self.stream.write_all(&body).await?;
+            self.stream.flush().await
         };
         timeout(DELIVERY_TIMEOUT, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
@@ -175,9 +176,11 @@ impl Connection {
             written => written?,
         };
         if written < self.outbox.len() {
-            timeout(WRITE_TIMEOUT, self.stream.write_all(&self.outbox[written..]))
-                .await
-                .map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+            let write = async {
+                self.stream.write_all(&self.outbox[written..]).await?;
+                self.stream.flush().await
+            };
+            timeout(WRITE_TIMEOUT, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         }
         self.outbox.clear();
         Ok(())
@@ -190,7 +193,7 @@ fn goodbye(code: GoodbyeCode, reason: &str, outbox: &mut Vec<u8>) {
 }
 
 /// Says why and closes.
-pub(crate) async fn part(stream: &mut TcpStream, code: GoodbyeCode, reason: &str) -> io::Result<()> {
+pub(crate) async fn part(stream: &mut Stream, code: GoodbyeCode, reason: &str) -> io::Result<()> {
     let mut outbox = Vec::new();
     goodbye(code, reason, &mut outbox);
     timeout(LINGER_TIMEOUT, stream.write_all(&outbox)).await??;
@@ -199,7 +202,7 @@ pub(crate) async fn part(stream: &mut TcpStream, code: GoodbyeCode, reason: &str
 
 /// Ends our side and reads what the peer still sends for a moment: closing a socket with unread bytes resets it, and a
 /// reset overtakes the last frame.
-async fn linger(stream: &mut TcpStream) -> io::Result<()> {
+async fn linger(stream: &mut Stream) -> io::Result<()> {
     stream.shutdown().await?;
     let drain = async {
         let mut sink = [0; 1_024];

@@ -1,5 +1,8 @@
 //! Sockets. A stream can be handed from the thread that accepted it to the shard thread that will own it.
 
+mod socket;
+mod stream;
+
 use std::io;
 use std::net::SocketAddr;
 
@@ -7,6 +10,8 @@ use std::net::SocketAddr;
 pub use tokio::net::{TcpListener, TcpStream};
 #[cfg(feature = "sim")]
 pub use turmoil::net::{TcpListener, TcpStream};
+
+pub use self::stream::{Parcel, Stream};
 
 /// Connections that the kernel holds until they are accepted.
 #[cfg(not(feature = "sim"))]
@@ -56,34 +61,6 @@ impl Bound {
     pub fn open(self) -> io::Result<TcpListener> {
         #[cfg(not(feature = "sim"))]
         return TcpListener::from_std(self.0);
-        #[cfg(feature = "sim")]
-        Ok(self.0)
-    }
-}
-
-/// A stream between two runtimes: bound to neither.
-#[derive(Debug)]
-pub struct Parcel(#[cfg(not(feature = "sim"))] std::net::TcpStream, #[cfg(feature = "sim")] TcpStream);
-
-impl Parcel {
-    /// Takes a stream away from this thread's runtime.
-    ///
-    /// # Errors
-    /// The runtime cannot let go of it.
-    pub fn pack(stream: TcpStream) -> io::Result<Parcel> {
-        #[cfg(not(feature = "sim"))]
-        return stream.into_std().map(Parcel);
-        #[cfg(feature = "sim")]
-        Ok(Parcel(stream))
-    }
-
-    /// Gives the stream to this thread's runtime.
-    ///
-    /// # Errors
-    /// The runtime cannot watch it.
-    pub fn open(self) -> io::Result<TcpStream> {
-        #[cfg(not(feature = "sim"))]
-        return TcpStream::from_std(self.0);
         #[cfg(feature = "sim")]
         Ok(self.0)
     }
