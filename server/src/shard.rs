@@ -25,6 +25,8 @@ mod reserve;
 pub mod rules;
 mod session;
 mod slots;
+mod socket;
+mod stage;
 mod turn;
 
 use std::cell::RefCell;
@@ -48,6 +50,7 @@ use self::native::Arrival;
 use self::outlet::{Outgoing, Outlet};
 use self::rules::RulesFrames;
 use self::session::Session;
+use self::stage::Stage;
 use crate::sys::clock::Clock;
 
 /// Messages that a shard's mailbox holds; one more is refused.
@@ -188,7 +191,7 @@ pub struct Shard {
     clock: Clock,
     engine: Engine,
     quota: KeyQuota,
-    stage: turn::Stage,
+    stage: Stage<u32>,
     joint: joint::Scratch,
     guests: Guests,
     /// The connections, by the order they came in.
@@ -213,7 +216,7 @@ pub async fn run(setup: ShardSetup) {
         clock,
         engine: Engine::new(bounds),
         quota: KeyQuota { shards, any_rule_max: bounds.rule_keys_max as u64 },
-        stage: turn::Stage::new(),
+        stage: Stage::new(),
         joint: joint::Scratch::default(),
         guests: Guests::default(),
         outlets: BTreeMap::new(),
@@ -302,20 +305,24 @@ impl Shard {
     }
 
     /// Registers a connection.
-    fn enter(&mut self, session: &Session) -> u64 {
+    fn enter(&mut self, outlet: &Arc<Outlet>) -> u64 {
         self.arrivals += 1;
         self.node_connections.fetch_add(1, Ordering::AcqRel);
-        self.outlets.insert(self.arrivals, Arc::clone(&session.outlet));
+        self.outlets.insert(self.arrivals, Arc::clone(outlet));
         if self.draining.is_cancelled() {
-            session.outlet.push(Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
+            outlet.push(Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
         }
         self.arrivals
     }
 
-    /// Forgets a connection and the limits it defined.
-    fn leave(&mut self, ticket: u64, session: &mut Session) {
+    /// Forgets a connection.
+    fn leave(&mut self, ticket: u64) {
         self.outlets.remove(&ticket);
         self.node_connections.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Forgets the limits that a connection defined.
+    fn undefine(&mut self, session: &mut Session) {
         for handle in session.take_handles() {
             self.engine.release(handle.id);
         }

@@ -32,7 +32,7 @@ impl Shard {
         let shard = self.one_shard()?;
         if shard != self.index {
             let errand = Errand::CheckAll(self.foreign_parts(parts, session)?);
-            return Ok(self.forward(id, errand, shard, session));
+            return Ok(self.forward(id, errand, shard, &mut session.way));
         }
         Ok(Some(self.decide_joint(now)))
     }

@@ -8,31 +8,18 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use tallyring_protocol::reply::Rules;
 use tallyring_protocol::{GoodbyeCode, Reply, Role, Welcome};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::Instant;
 
 use super::Shard;
 use super::outlet::Outgoing;
 use super::rules::Delivery;
 use super::session::Session;
+use super::socket::{self, DRAIN_TIMEOUT, Event, Socket};
 use super::turn::Turn;
 use crate::sys::net::{Parcel, Stream};
 
-/// Bytes that one read may bring: a deep pipeline in one system call, and no more memory a connection than this.
-const READ_BYTES_MAX: usize = 16 * 1024;
-
-/// A peer that does not read its replies for this long is cut off.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
-
 /// A rules document that a peer has not read by then is not read.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// How long a connection still answers after its goodbye, for what was already on its way.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
-
-/// How long, and how much, is read from a peer after the last frame to it, so that closing does not destroy the frame.
-const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
-const LINGER_BYTES_MAX: usize = 64 * 1024;
 
 /// A connection that has said hello and is to be served.
 pub struct Arrival {
@@ -59,12 +46,12 @@ pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: Arrival) {
     let Arrival { parcel, read_ahead, role, topology, ended } = arrival;
     let mut seat = Seat::take(&shard, role);
     if let Ok(stream) = parcel.open() {
-        let mut outbox = Vec::with_capacity(1_024);
-        shard.borrow().welcome(role).encode(&mut outbox);
-        outbox.extend_from_slice(&topology);
+        let mut socket = Socket::new(stream, read_ahead);
+        shard.borrow().welcome(role).encode(&mut socket.outbox);
+        socket.outbox.extend_from_slice(&topology);
         // The seat is taken: of rules published from here on this connection is told as all are.
-        outbox.extend_from_slice(&shard.borrow().rules.announcement());
-        let mut connection = Connection { stream, inbox: read_ahead, outbox, closing_at: None };
+        socket.outbox.extend_from_slice(&shard.borrow().rules.announcement());
+        let mut connection = Connection { socket, closing_at: None };
         // An error here is the peer's: it went away. There is nobody left to tell.
         let _ = connection.run(&shard, &mut seat.session).await;
     }
@@ -81,20 +68,20 @@ struct Seat<'a> {
 impl<'a> Seat<'a> {
     fn take(shard: &'a RefCell<Shard>, role: Role) -> Seat<'a> {
         let session = Session::new(role);
-        Seat { ticket: shard.borrow_mut().enter(&session), shard, session }
+        Seat { ticket: shard.borrow_mut().enter(&session.way.outlet), shard, session }
     }
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        self.shard.borrow_mut().leave(self.ticket, &mut self.session);
+        let mut shard = self.shard.borrow_mut();
+        shard.leave(self.ticket);
+        shard.undefine(&mut self.session);
     }
 }
 
 struct Connection {
-    stream: Stream,
-    inbox: BytesMut,
-    outbox: Vec<u8>,
+    socket: Socket,
     /// Set by a goodbye: when the connection closes at the latest.
     closing_at: Option<Instant>,
 }
@@ -102,88 +89,46 @@ struct Connection {
 impl Connection {
     async fn run(&mut self, shard: &RefCell<Shard>, session: &mut Session) -> io::Result<()> {
         loop {
-            let turn = shard.borrow_mut().turn(session, &mut self.inbox, &mut self.outbox);
+            let turn = shard.borrow_mut().turn(session, &mut self.socket.inbox, &mut self.socket.outbox);
             self.collect(session);
             if let Err(error) = &turn {
-                goodbye(GoodbyeCode::Malformed, &error.to_string(), &mut self.outbox);
+                goodbye(GoodbyeCode::Malformed, &error.to_string(), &mut self.socket.outbox);
             }
-            self.flush().await?;
+            self.socket.flush().await?;
             self.deliver(session).await?;
             match turn {
                 Ok(Turn::More) => tokio::task::yield_now().await,
                 Ok(Turn::Done) => {
-                    if !self.wait(session).await? {
+                    if self.socket.wait(&session.way.outlet, self.closing_at).await? != Event::Arrived {
                         return Ok(());
                     }
                 }
-                Err(_) => return linger(&mut self.stream).await,
+                Err(_) => return self.socket.end().await,
             }
         }
     }
 
     /// Moves what other threads have left into the outbox.
     fn collect(&mut self, session: &mut Session) {
-        while let Some(outgoing) = session.outlet.pop() {
+        while let Some(outgoing) = session.way.outlet.pop() {
             match outgoing {
                 Outgoing::Reply(id, reply) => {
-                    session.forwards_in_flight -= 1;
-                    reply.encode(id, &mut self.outbox);
+                    session.way.arrive();
+                    reply.encode(id, &mut self.socket.outbox);
                 }
-                Outgoing::Push(frame) => self.outbox.extend_from_slice(&frame),
+                Outgoing::Push(frame) => self.socket.outbox.extend_from_slice(&frame),
                 Outgoing::Goodbye(code, reason) => {
-                    goodbye(code, reason, &mut self.outbox);
+                    goodbye(code, reason, &mut self.socket.outbox);
                     self.closing_at = Some(Instant::now() + DRAIN_TIMEOUT);
                 }
             }
         }
     }
 
-    /// Waits for bytes or for other threads; false when the connection is over.
-    async fn wait(&mut self, session: &Session) -> io::Result<bool> {
-        self.inbox.reserve(READ_BYTES_MAX);
-        let event = async {
-            tokio::select! {
-                biased;
-                read = self.stream.read_buf(&mut self.inbox) => read.map(|len| len > 0),
-                () = session.outlet.arrival() => Ok(true),
-            }
-        };
-        match self.closing_at {
-            None => event.await,
-            Some(at) => timeout_at(at, event).await.unwrap_or(Ok(false)),
-        }
-    }
-
     /// Sends the rules document if it was asked for, from where it lies.
     async fn deliver(&mut self, session: &mut Session) -> io::Result<()> {
         let Some(Delivery { id, body }) = session.delivery.take() else { return Ok(()) };
-        let header = Rules::header(id, &body);
-        let write = async {
-            self.stream.write_all(&header).await?;
-            self.stream.write_all(&body).await?;
-            self.stream.flush().await
-        };
-        timeout(DELIVERY_TIMEOUT, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
-    }
-
-    /// Writes the outbox: one system call unless the peer is slow.
-    async fn flush(&mut self) -> io::Result<()> {
-        if self.outbox.is_empty() {
-            return Ok(());
-        }
-        let written = match self.stream.try_write(&self.outbox) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            written => written?,
-        };
-        if written < self.outbox.len() {
-            let write = async {
-                self.stream.write_all(&self.outbox[written..]).await?;
-                self.stream.flush().await
-            };
-            timeout(WRITE_TIMEOUT, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-        }
-        self.outbox.clear();
-        Ok(())
+        self.socket.write([&Rules::header(id, &body), &body], DELIVERY_TIMEOUT).await
     }
 }
 
@@ -196,26 +141,7 @@ fn goodbye(code: GoodbyeCode, reason: &str, outbox: &mut Vec<u8>) {
 pub(crate) async fn part(stream: &mut Stream, code: GoodbyeCode, reason: &str) -> io::Result<()> {
     let mut outbox = Vec::new();
     goodbye(code, reason, &mut outbox);
-    timeout(LINGER_TIMEOUT, stream.write_all(&outbox)).await??;
-    linger(stream).await
-}
-
-/// Ends our side and reads what the peer still sends for a moment: closing a socket with unread bytes resets it, and a
-/// reset overtakes the last frame.
-async fn linger(stream: &mut Stream) -> io::Result<()> {
-    stream.shutdown().await?;
-    let drain = async {
-        let mut sink = [0; 1_024];
-        let mut left = LINGER_BYTES_MAX;
-        while left > 0 {
-            match stream.read(&mut sink).await {
-                Ok(0) | Err(_) => break,
-                Ok(len) => left = left.saturating_sub(len),
-            }
-        }
-    };
-    let _ = timeout(LINGER_TIMEOUT, drain).await;
-    Ok(())
+    socket::part(stream, &outbox).await
 }
 
 impl Shard {

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use tallyring_engine::{Ask, Identity, Invalid, LimitId, RESERVATION_TTL_US_MAX, Range, Reason, Timestamp, UNITS_MAX};
-use tallyring_protocol::{KeyRef, Reply, Reserve, Settle};
+use tallyring_protocol::{AlgorithmCode, KeyRef, Reply, Reserve, Settle};
 
 use super::Shard;
 use super::apply::{decision_reply, settled_reply};
 use super::command::{Booking, Errand};
 use super::refusal::Answer;
-use super::session::Session;
+use super::session::{Session, WayBack};
 
 /// Units of a charge that cannot be a peek.
 pub(super) const SOME_UNITS: Range = Range { min: 1, max: UNITS_MAX };
@@ -25,23 +25,34 @@ impl Shard {
         within("cost", charge.cost, SOME_UNITS)?;
         let ask = Ask::try_new(charge.cost, charge.keep, charge.force)?;
         within("ttl_us", ttl_us, TTL_US)?;
-        let counter = self.seeds.identify(charge.key, limit.algorithm);
-        let booking = Booking { counter, reservation: self.reservation(charge.key, name), ask, ttl_us };
-        match self.elsewhere(counter.placement) {
+        let booking = self.booking(charge.key, limit.algorithm, name, ask, ttl_us);
+        match self.elsewhere(booking.counter.placement) {
             None => Ok(Some(self.book(limit.id, &booking, now))),
             Some(shard) => {
                 let errand = Errand::Reserve(Arc::clone(&limit.definition), Box::new(booking));
-                Ok(self.forward(id, errand, shard, session))
+                Ok(self.forward(id, errand, shard, &mut session.way))
             }
         }
     }
 
+    pub(super) fn booking(
+        &self,
+        key: KeyRef<'_>,
+        algorithm: AlgorithmCode,
+        name: &[u8],
+        ask: Ask,
+        ttl_us: u64,
+    ) -> Booking {
+        let counter = self.seeds.identify(key, algorithm);
+        Booking { counter, reservation: self.reservation(key, name), ask, ttl_us }
+    }
+
     /// Corrects a reservation if its key is this shard's; else sends the correction to the shard whose it is.
-    pub(super) fn settle(&mut self, id: u32, settle: &Settle<'_>, now: Timestamp, session: &mut Session) -> Answer {
+    pub(super) fn settle(&mut self, id: u32, settle: &Settle<'_>, now: Timestamp, way: &mut WayBack) -> Answer {
         within("actual", settle.actual, Range { min: 0, max: UNITS_MAX })?;
         let reservation = self.reservation(settle.key, settle.id);
         let errand = Errand::Settle { reservation, actual: settle.actual };
-        Ok(self.run_or_forward(id, reservation.placement, errand, now, session))
+        Ok(self.run_or_forward(id, reservation.placement, errand, now, way))
     }
 
     pub(super) fn book(&mut self, limit: LimitId, booking: &Booking, now: Timestamp) -> Reply<'static> {

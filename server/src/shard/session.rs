@@ -22,12 +22,35 @@ pub(super) struct Handle {
     pub(super) definition: Arc<Definition>,
 }
 
-/// The state of one connection.
+/// The way back to one connection from the shards that decide requests of it.
+#[derive(Debug, Default)]
+pub(super) struct WayBack {
+    pub(super) outlet: Arc<Outlet>,
+    in_flight: usize,
+}
+
+impl WayBack {
+    /// Whether as many requests are on their way as may be.
+    pub(super) fn is_full(&self) -> bool {
+        self.in_flight == FORWARDS_MAX
+    }
+
+    /// A request has left for another shard.
+    pub(super) fn leave(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// Its reply is here.
+    pub(super) fn arrive(&mut self) {
+        self.in_flight -= 1;
+    }
+}
+
+/// The state of one native connection.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) role: Role,
-    pub(super) outlet: Arc<Outlet>,
-    pub(super) forwards_in_flight: usize,
+    pub(super) way: WayBack,
     /// The rules document that the connection has asked for and not been sent yet.
     pub(super) delivery: Option<Delivery>,
     handles: Vec<Option<Handle>>,
@@ -35,7 +58,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(role: Role) -> Session {
-        Session { role, outlet: Arc::default(), forwards_in_flight: 0, delivery: None, handles: Vec::new() }
+        Session { role, way: WayBack::default(), delivery: None, handles: Vec::new() }
     }
 
     /// The limit behind a handle.

@@ -8,7 +8,7 @@ use super::apply::{released_reply, slots_reply};
 use super::command::{Claim, Errand, Holder};
 use super::refusal::Answer;
 use super::reserve::{SOME_UNITS, within};
-use super::session::Session;
+use super::session::WayBack;
 
 /// What a hold may ask for as its time to live, in microseconds.
 const TTL_US: Range = Range { min: 1, max: PERIOD_US_MAX };
@@ -19,19 +19,19 @@ const ANY_PERIOD: Period = Period::Micros(PERIOD_US_MAX);
 
 impl Shard {
     /// Acquires if the key is this shard's; else sends the claim to the shard whose it is.
-    pub(super) fn acquire(&mut self, id: u32, acquire: &Acquire<'_>, now: Timestamp, session: &mut Session) -> Answer {
+    pub(super) fn acquire(&mut self, id: u32, acquire: &Acquire<'_>, now: Timestamp, way: &mut WayBack) -> Answer {
         let limit = Limit::new(Algorithm::Concurrency, acquire.limit, ANY_PERIOD, None)?;
         within("cost", acquire.cost, SOME_UNITS)?;
         within("ttl_us", acquire.ttl_us, TTL_US)?;
         let holder = self.holder(acquire.key, acquire.holder);
         let claim = Claim { holder, limit, cost: acquire.cost, ttl_us: acquire.ttl_us };
-        Ok(self.run_or_forward(id, holder.slots.placement, Errand::Acquire(Box::new(claim)), now, session))
+        Ok(self.run_or_forward(id, holder.slots.placement, Errand::Acquire(Box::new(claim)), now, way))
     }
 
     /// Releases if the key is this shard's; else sends the word to the shard whose it is.
-    pub(super) fn release(&mut self, id: u32, release: &Release<'_>, now: Timestamp, session: &mut Session) -> Answer {
+    pub(super) fn release(&mut self, id: u32, release: &Release<'_>, now: Timestamp, way: &mut WayBack) -> Answer {
         let holder = self.holder(release.key, release.holder);
-        Ok(self.run_or_forward(id, holder.slots.placement, Errand::Release(holder), now, session))
+        Ok(self.run_or_forward(id, holder.slots.placement, Errand::Release(holder), now, way))
     }
 
     pub(super) fn hold(&mut self, claim: &Claim, now: Timestamp) -> Reply<'static> {

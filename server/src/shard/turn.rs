@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
-use tallyring_engine::{Ask, Identity, LimitId, Timestamp};
+use tallyring_engine::{Ask, Identity, Timestamp};
 use tallyring_protocol::bounds::REQUEST_BYTES_MAX;
 use tallyring_protocol::{
     AlgorithmCode, Charge, Define, Frame, FrameError, KeyRef, Malformed, Placement, Refund, Reply, Request, Role,
@@ -14,35 +14,10 @@ use super::Shard;
 use super::apply::apply;
 use super::command::{Definition, Envelope, Errand, Op, code_of};
 use super::refusal::{Answer, Refusal};
-use super::session::{FORWARDS_MAX, Session};
+use super::session::{Session, WayBack};
 
 /// Frames that one turn of a connection decides before the others have theirs.
 pub(super) const COMMANDS_PER_TURN_MAX: usize = 512;
-
-/// Commands that are hashed and prefetched together: enough to overlap their waits for memory.
-pub(super) const BATCH_MAX: usize = 64;
-
-/// A command whose key is on its way from memory.
-#[derive(Clone, Copy, Debug)]
-struct Staged {
-    id: u32,
-    limit: LimitId,
-    op: Op,
-}
-
-/// Commands of one turn whose keys are hashed and that are not decided yet, in the order they came.
-#[derive(Debug)]
-pub(super) struct Stage {
-    commands: Vec<Staged>,
-    /// The key of each command: apart, because the engine fetches a whole batch of them.
-    identities: Vec<Identity>,
-}
-
-impl Stage {
-    pub(super) fn new() -> Stage {
-        Stage { commands: Vec::with_capacity(BATCH_MAX), identities: Vec::with_capacity(BATCH_MAX) }
-    }
-}
 
 /// Whether a turn has left frames undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +84,7 @@ impl Shard {
             Ok(Some(reply)) => reply.encode(frame.id, outbox),
             Err(refusal) => refusal.into_reply().encode(frame.id, outbox),
         }
-        if self.stage.commands.len() == BATCH_MAX {
+        if self.stage.is_full() {
             self.decide_staged(now, outbox);
         }
     }
@@ -120,9 +95,9 @@ impl Shard {
         match request {
             Request::CheckAll(parts) => self.check_all(id, *parts, now, session),
             Request::Reserve(reserve) => self.reserve(id, reserve, now, session),
-            Request::Settle(settle) => self.settle(id, settle, now, session),
-            Request::Acquire(acquire) => self.acquire(id, acquire, now, session),
-            Request::Release(release) => self.release(id, release, now, session),
+            Request::Settle(settle) => self.settle(id, settle, now, &mut session.way),
+            Request::Acquire(acquire) => self.acquire(id, acquire, now, &mut session.way),
+            Request::Release(release) => self.release(id, release, now, &mut session.way),
             Request::Reset(key) => self.reset(id, *key, now, session),
             Request::Define(define) => Ok(Some(self.define(define, session))),
             Request::GetRules => self.get_rules(id, session),
@@ -165,21 +140,16 @@ impl Shard {
         let placement = self.seeds.placement.place(key);
         if shard_of(placement, self.shards()) != self.index {
             let errand = Errand::Decide(key.to_key(), Arc::clone(&limit.definition), op);
-            return Ok(self.forward(id, errand, shard_of(placement, self.shards()), session));
+            return Ok(self.forward(id, errand, shard_of(placement, self.shards()), &mut session.way));
         }
         let identity =
             Identity { placement: placement.0, identity: self.seeds.identity.identity(key, limit.algorithm) };
-        self.stage.commands.push(Staged { id, limit: limit.id, op });
-        self.stage.identities.push(identity);
+        self.stage.push(id, identity, limit.id, op);
         Ok(None)
     }
 
     fn decide_staged(&mut self, now: Timestamp, outbox: &mut Vec<u8>) {
-        let Stage { commands, identities } = &mut self.stage;
-        self.engine.prefetch(identities);
-        for (Staged { id, limit, op }, identity) in commands.drain(..).zip(identities.drain(..)) {
-            apply(&mut self.engine, now, identity, limit, op).encode(id, outbox);
-        }
+        self.stage.decide(&mut self.engine, now, |id, reply| reply.encode(id, outbox));
     }
 
     /// The shard of that placement, unless it is this one.
@@ -195,32 +165,26 @@ impl Shard {
         placement: u64,
         errand: Errand,
         now: Timestamp,
-        session: &mut Session,
+        way: &mut WayBack,
     ) -> Option<Reply<'static>> {
         match self.elsewhere(placement) {
             None => Some(self.run(errand, now)),
-            Some(shard) => self.forward(id, errand, shard, session),
+            Some(shard) => self.forward(id, errand, shard, way),
         }
     }
 
-    /// Leaves a command in another shard's mailbox; the reply comes through the session's outlet.
-    pub(super) fn forward(
-        &mut self,
-        id: u32,
-        errand: Errand,
-        shard: u16,
-        session: &mut Session,
-    ) -> Option<Reply<'static>> {
-        if session.forwards_in_flight == FORWARDS_MAX {
+    /// Leaves a command in another shard's mailbox; the reply comes through the connection's outlet.
+    pub(super) fn forward(&mut self, id: u32, errand: Errand, shard: u16, way: &mut WayBack) -> Option<Reply<'static>> {
+        if way.is_full() {
             return Some(Reply::Overloaded);
         }
-        let envelope = Envelope { errand, id, reply_to: Arc::clone(&session.outlet) };
+        let envelope = Envelope { errand, id, reply_to: Arc::clone(&way.outlet) };
         if self.mailboxes[usize::from(shard)].push(super::Message::Command(envelope)).is_err() {
             self.tally.overloaded += 1;
             return Some(Reply::Overloaded);
         }
         self.tally.forwarded += 1;
-        session.forwards_in_flight += 1;
+        way.leave();
         None
     }
 
@@ -245,7 +209,7 @@ impl Shard {
             return Err(Malformed::new("kind", "a reset needs an admin's token").into());
         }
         let placement = self.seeds.placement.place(key).0;
-        Ok(self.run_or_forward(id, placement, Errand::Reset(key.to_key()), now, session))
+        Ok(self.run_or_forward(id, placement, Errand::Reset(key.to_key()), now, &mut session.way))
     }
 
     fn reset_here(&mut self, key: KeyRef<'_>, now: Timestamp) -> Reply<'static> {

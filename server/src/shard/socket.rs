@@ -1,0 +1,126 @@
+//! A connection's socket and its buffers, whatever is spoken over it.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::outlet::Outlet;
+use crate::sys::net::Stream;
+
+/// Bytes that one read may bring: a deep pipeline in one system call, and no more memory a connection than this.
+const READ_BYTES_MAX: usize = 16 * 1024;
+
+/// A peer that does not read its replies for this long is cut off.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection still answers after it was told to end, for what was already on its way.
+pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long, and how much, is read from a peer after the last bytes to it, so that closing does not destroy them.
+const LINGER_TIMEOUT: Duration = Duration::from_millis(200);
+const LINGER_BYTES_MAX: usize = 64 * 1024;
+
+/// Why a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    /// There are bytes to read, or other threads have left something.
+    Arrived,
+    /// The peer sends no more.
+    Ended,
+    /// It lasted as long as it may.
+    TimedOut,
+}
+
+/// A socket with what was read from it and what is to be written.
+#[derive(Debug)]
+pub(super) struct Socket {
+    stream: Stream,
+    pub(super) inbox: BytesMut,
+    pub(super) outbox: Vec<u8>,
+}
+
+impl Socket {
+    pub(super) fn new(stream: Stream, inbox: BytesMut) -> Socket {
+        Socket { stream, inbox, outbox: Vec::with_capacity(1_024) }
+    }
+
+    /// Waits for bytes or for other threads.
+    pub(super) async fn wait(&mut self, outlet: &Outlet, until: Option<Instant>) -> io::Result<Event> {
+        self.inbox.reserve(READ_BYTES_MAX);
+        let event = async {
+            tokio::select! {
+                biased;
+                read = self.stream.read_buf(&mut self.inbox) => {
+                    read.map(|len| if len > 0 { Event::Arrived } else { Event::Ended })
+                }
+                () = outlet.arrival() => Ok(Event::Arrived),
+            }
+        };
+        match until {
+            None => event.await,
+            Some(at) => timeout_at(at, event).await.unwrap_or(Ok(Event::TimedOut)),
+        }
+    }
+
+    /// Writes the outbox: one system call unless the peer is slow.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        if self.outbox.is_empty() {
+            return Ok(());
+        }
+        let written = match self.stream.try_write(&self.outbox) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            written => written?,
+        };
+        if written < self.outbox.len() {
+            let write = async {
+                self.stream.write_all(&self.outbox[written..]).await?;
+                self.stream.flush().await
+            };
+            timeout(WRITE_TIMEOUT, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        }
+        self.outbox.clear();
+        Ok(())
+    }
+
+    /// Writes `parts`, past the outbox, from where they lie.
+    pub(super) async fn write(&mut self, parts: [&[u8]; 2], within: Duration) -> io::Result<()> {
+        let write = async {
+            self.stream.write_all(parts[0]).await?;
+            self.stream.write_all(parts[1]).await?;
+            self.stream.flush().await
+        };
+        timeout(within, write).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    /// Ends the connection so that the peer can read what it was last told.
+    pub(super) async fn end(&mut self) -> io::Result<()> {
+        linger(&mut self.stream).await
+    }
+}
+
+/// Writes a last word and closes.
+pub(super) async fn part(stream: &mut Stream, last_word: &[u8]) -> io::Result<()> {
+    timeout(LINGER_TIMEOUT, stream.write_all(last_word)).await??;
+    linger(stream).await
+}
+
+/// Ends our side and reads what the peer still sends for a moment: closing a socket with unread bytes resets it, and a
+/// reset overtakes the last bytes.
+async fn linger(stream: &mut Stream) -> io::Result<()> {
+    stream.shutdown().await?;
+    let drain = async {
+        let mut sink = [0; 1_024];
+        let mut left = LINGER_BYTES_MAX;
+        while left > 0 {
+            match stream.read(&mut sink).await {
+                Ok(0) | Err(_) => break,
+                Ok(len) => left = left.saturating_sub(len),
+            }
+        }
+    };
+    let _ = timeout(LINGER_TIMEOUT, drain).await;
+    Ok(())
+}
