@@ -8,7 +8,7 @@ use tallyring_protocol::{AlgorithmCode, Define, Key, PeriodCode};
 use super::outlet::Outlet;
 
 /// What is asked of a limit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// Decide, and charge if allowed.
     Check(Ask),
