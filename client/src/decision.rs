@@ -172,8 +172,8 @@ impl Decision {
 
     /// The same, holding nothing: to speak of it when the request is over.
     #[cfg(feature = "tower")]
-    pub(crate) fn without_held(&self) -> Decision {
-        Decision { held: Held::default(), ..self.clone() }
+    pub(crate) fn without_held(self) -> Decision {
+        Decision { held: Held::default(), ..self }
     }
 
     /// The rule that the request's sender is told about; `None` if no rule applies.

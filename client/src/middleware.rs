@@ -10,12 +10,15 @@
 //! [`tallyring_protocol::headers`]. What the rules decided travels with the request as an extension: a [`Level`] for an
 //! application that degrades before it refuses, and the whole [`Decision`].
 //!
-//! | what refused | status | `Retry-After` |
-//! |---|---|---|
-//! | a limit | 429 | the longest wait, jittered |
-//! | a limit that the request can never fit | 429 | none: waiting does not help |
-//! | a rule whose mode is to deny while the store is gone | 503: the client has done nothing wrong | a second, jittered |
-//! | a rule that blocks | 403 | none |
+//! | what refused | status | to a gRPC client | `Retry-After` |
+//! |---|---|---|---|
+//! | a limit | 429 | `RESOURCE_EXHAUSTED` | the longest wait, jittered |
+//! | a limit that the request can never fit | 429 | `RESOURCE_EXHAUSTED` | none: waiting does not help |
+//! | a rule whose mode is to deny while the store is gone | 503: the client has done nothing wrong | `UNAVAILABLE` | a second, jittered |
+//! | a rule that blocks | 403 | `PERMISSION_DENIED` | none |
+//!
+//! A slot of a rule that limits concurrency is held until the response's body has ended. A connection that is upgraded
+//! outlives its response: whoever serves it keeps a clone of [`Decision::held`] as long as it lasts.
 //!
 //! Not here: which rules apply and what they decide ([`RateLimiter`]).
 
@@ -23,6 +26,7 @@ mod answer;
 mod body;
 mod forwarded;
 mod identity;
+mod refusal;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -41,6 +45,7 @@ use self::answer::{Verdict, is_refused_further_in};
 pub use self::body::LimitedBody;
 use self::forwarded::client_address;
 pub use self::identity::{Identity, bearer_digest, header};
+use self::refusal::Dialect;
 use crate::decision::{Decision, Level};
 use crate::limiter::{Call, GroupFilter, RateLimiter};
 use crate::sys::random::SharedRandom;
@@ -201,7 +206,9 @@ where
             let (mut parts, body) = request.into_parts();
             let verdict = gate.decide(&parts).await;
             if !verdict.decision.allowed {
-                return Ok(verdict.refusal(&gate.random));
+                let mut response = Dialect::of(&parts).refusal(&verdict.decision, &gate.random);
+                verdict.announce(&mut response);
+                return Ok(response);
             }
             gate.hold(&verdict.decision).await;
             tell(&mut parts, &verdict.decision);

@@ -1,6 +1,6 @@
 //! The body of a refusal: a problem (RFC 9457) that names every rule that refused.
 
-use serde_json::json;
+use serde::Serialize;
 
 /// The media type of a problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -42,14 +42,33 @@ impl Problem {
     /// assert!(body.contains(r#""violated-policies":["minute","hour"]"#));
     /// ```
     pub fn to_json(self, violated: &[&str]) -> String {
-        let problem = json!({
-            "type": self.type_uri(),
-            "title": self.title(),
-            "status": self.status(),
-            "detail": self.detail(),
-            "violated-policies": violated,
-        });
-        problem.to_string()
+        let body = Body {
+            kind: self.type_uri(),
+            title: self.title(),
+            status: self.status(),
+            detail: self.detail(),
+            violated_policies: violated,
+        };
+        serde_json::to_string(&body).expect("texts and a number are JSON")
+    }
+
+    /// The status that a gRPC client is told: `RESOURCE_EXHAUSTED`, `UNAVAILABLE` or `PERMISSION_DENIED`.
+    pub const fn grpc_status(self) -> u16 {
+        match self {
+            Problem::QuotaExceeded | Problem::NeverFits => 8,
+            Problem::ReducedCapacity => 14,
+            Problem::Blocked => 7,
+        }
+    }
+
+    /// What to do about it, in a sentence of ASCII.
+    pub const fn detail(self) -> &'static str {
+        match self {
+            Problem::QuotaExceeded => "Wait as long as Retry-After says, then try again.",
+            Problem::NeverFits => "This request asks for more than the quota can ever give: waiting does not help.",
+            Problem::ReducedCapacity => "The quota cannot be looked up at the moment. Try again after Retry-After.",
+            Problem::Blocked => "Requests like this one are blocked.",
+        }
     }
 
     const fn type_uri(self) -> &'static str {
@@ -69,20 +88,24 @@ impl Problem {
             Problem::Blocked => "Forbidden",
         }
     }
+}
 
-    const fn detail(self) -> &'static str {
-        match self {
-            Problem::QuotaExceeded => "Wait as long as Retry-After says, then try again.",
-            Problem::NeverFits => "This request asks for more than the quota can ever give: waiting does not help.",
-            Problem::ReducedCapacity => "The quota cannot be looked up at the moment. Try again after Retry-After.",
-            Problem::Blocked => "Requests like this one are blocked.",
-        }
-    }
+/// The members of a problem, in the order in which people read them.
+#[derive(Serialize)]
+struct Body<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    title: &'static str,
+    status: u16,
+    detail: &'static str,
+    #[serde(rename = "violated-policies")]
+    violated_policies: &'a [&'a str],
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn check(problem: Problem, status: u16, kind: &str) {
         let body: serde_json::Value = serde_json::from_str(&problem.to_json(&["a\"b", "größe"])).unwrap();

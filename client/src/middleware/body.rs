@@ -45,6 +45,11 @@ impl<B> LimitedBody<B> {
     pub(super) fn problem(problem: String) -> LimitedBody<B> {
         LimitedBody { body: Content::Problem { problem: Some(problem.into()) }, held: Held::default() }
     }
+
+    /// A response that says everything in its headers.
+    pub(super) fn empty() -> LimitedBody<B> {
+        LimitedBody { body: Content::Problem { problem: None }, held: Held::default() }
+    }
 }
 
 impl<B: Body<Data = Bytes>> Body for LimitedBody<B> {

@@ -14,3 +14,4 @@ mod holding;
 mod identity;
 mod layers;
 mod refusals;
+mod services;

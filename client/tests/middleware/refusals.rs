@@ -109,3 +109,33 @@ async fn a_retry_after_is_jittered_as_the_rules_say_and_never_early() {
     assert!(jittered.iter().all(|seconds| (99..=120).contains(seconds)), "{jittered:?}");
     assert!(jittered.len() > 5, "{jittered:?}");
 }
+
+/// What a gRPC client is answered after two units of `rule` are used: status, message and pushback.
+async fn grpc(rule: &str, cost: &str) -> (String, String, String) {
+    let gateway = Gateway::new(limiter(&nowhere(), &[rule]));
+    for _ in 0..2 {
+        gateway.get("k").await;
+    }
+    let headers = [("x-api-key", "k"), ("x-cost", cost), ("content-type", "application/grpc+proto")];
+    let response = gateway.send(with(&headers)).await;
+    assert_eq!((response.status().as_u16(), value(&response, "content-type")), (200, Some("application/grpc")));
+    let text = |name: &str| value(&response, name).unwrap().to_owned();
+    let said = (text("grpc-status"), text("grpc-message"), text("grpc-retry-pushback-ms"));
+    assert_eq!(axum::body::to_bytes(response.into_body(), 10).await.unwrap(), "");
+    said
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grpc_client_is_told_in_its_own_words() {
+    let exact = TWO_AT_ONCE.replace(r#""limit":20,"window":"60s""#, r#""limit":1,"window":"1s""#);
+    let (status, message, pushback_ms) = grpc(&exact, "1").await;
+    assert_eq!((status.as_str(), message.contains("Retry-After")), ("8", true));
+    assert!(["1000", "2000"].contains(&pushback_ms.as_str()), "{pushback_ms}");
+
+    let (status, message, pushback_ms) = grpc(TWO_AT_ONCE, "3").await;
+    assert_eq!((status.as_str(), message.contains("does not help"), pushback_ms.as_str()), ("8", true, "-1"));
+
+    let deny = TWO_AT_ONCE.replace(r#""burst":2"#, r#""burst":2,"mode":"deny""#);
+    assert_eq!(grpc(&deny, "1").await.0, "14");
+    assert_eq!(grpc(r#"{"id":"p","action":"block"}"#, "1").await.0, "7");
+}
