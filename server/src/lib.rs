@@ -11,6 +11,7 @@ pub mod cluster;
 pub mod config;
 pub mod data;
 pub mod door;
+pub mod event;
 pub mod node;
 pub mod observe;
 pub mod rules;

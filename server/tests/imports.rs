@@ -18,14 +18,15 @@ const MODULES: &[(&str, &[&str])] = &[
     ("data", &[]),
     ("rules", &["shard"]),
     ("config", &["rules", "tokens"]),
+    ("event", &[]),
     ("observe", &[]),
     ("cluster", &["shard"]),
     ("shard", &[]),
     ("snapshot", &[]),
     ("acceptor", &["cluster", "shard", "tokens"]),
-    ("door", &["acceptor", "observe", "rules", "shard", "tokens"]),
+    ("door", &["acceptor", "event", "observe", "rules", "shard", "tokens"]),
     ("node", &["acceptor", "cluster", "config", "data", "door", "observe", "rules", "shard", "tokens"]),
-    ("cli", &["config", "node", "rules", "tokens"]),
+    ("cli", &["config", "event", "node", "rules", "tokens"]),
 ];
 
 /// What no file may name, except below the folders given.

@@ -3,20 +3,18 @@
 //! The engine that serves traffic, without I/O: what a trace says is what a node would have said. One event a line, one
 //! decision a line; a line that is no event gets the name of its first bad field and changes nothing.
 //!
-//! The path of a line: [`event`] checks its fields → [`Trace`] asks the engine → [`answer`] writes the decision.
+//! The path of a line: [`event`](crate::event) checks its fields → [`Trace`] asks the engine → [`answer`] writes the decision.
 
 mod answer;
-mod event;
-mod field;
 mod name;
 
 use std::io::{self, BufRead, Read, Write};
 
-use tallyring_engine::{Bounds, Decision, Engine, Full, JointError, Limit, LimitId, Part, Timestamp};
+use tallyring_engine::{Bounds, Decision, Engine, Full, Identity, JointError, Limit, LimitId, Part, Timestamp};
 
-use self::event::{Check, Head, Operation, Subject};
-use self::field::BadField;
 use self::name::Name;
+use crate::event::field::{self, BadField};
+use crate::event::{self, Check, Head, Operation, Subject};
 
 /// The longest line that is read, in bytes: sixteen parts with the longest keys, every character escaped, fit in it.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -71,14 +69,14 @@ impl Trace {
             Operation::Take { subject, cost, keep } => self.take(now, subject, cost, keep),
             Operation::Refund { subject, cost, charged_at } => self.refund(now, subject, cost, charged_at),
             Operation::Reserve { check, id, ttl_us } => self.reserve(now, check, id, ttl_us),
-            Operation::Settle { key, id, actual } => self.settle(now, key, id, actual),
+            Operation::Settle { key, id, actual } => self.settle(now, Name(key), id, actual),
             Operation::Acquire { subject, holder, cost, ttl_us } => self.acquire(now, subject, holder, cost, ttl_us),
-            Operation::Release { key, holder } => self.release(now, key, holder),
+            Operation::Release { key, holder } => self.release(now, Name(key), holder),
         }
     }
 
     fn check(&mut self, now: Timestamp, Check { subject, ask }: Check<'_>) -> Result<String, Refusal> {
-        let identity = subject.identity();
+        let identity = identity(subject);
         let decision = self.under(subject.limit, |engine, limit| engine.check(now, identity, limit, ask))?;
         Ok(answer::decision(&decision))
     }
@@ -91,7 +89,7 @@ impl Trace {
     }
 
     fn take(&mut self, now: Timestamp, subject: Subject<'_>, cost: u64, keep: u64) -> Result<String, Refusal> {
-        let identity = subject.identity();
+        let identity = identity(subject);
         let grant = self.under(subject.limit, |engine, limit| engine.take(now, identity, limit, cost, keep))?;
         Ok(answer::grant(&grant))
     }
@@ -103,7 +101,7 @@ impl Trace {
         cost: u64,
         charged_at: Option<Timestamp>,
     ) -> Result<String, Refusal> {
-        let identity = subject.identity();
+        let identity = identity(subject);
         let decision =
             self.under(subject.limit, |engine, limit| Ok(engine.refund(now, identity, limit, cost, charged_at)))?;
         Ok(answer::decision(&decision))
@@ -116,7 +114,7 @@ impl Trace {
         id: &str,
         ttl_us: u64,
     ) -> Result<String, Refusal> {
-        let (identity, reservation) = (subject.identity(), subject.key.reservation(id));
+        let (identity, reservation) = (identity(subject), Name(subject.key).reservation(id));
         let decision =
             self.under(subject.limit, |engine, limit| engine.reserve(now, identity, reservation, limit, ask, ttl_us))?;
         Ok(answer::decision(&decision))
@@ -135,7 +133,7 @@ impl Trace {
         cost: u64,
         ttl_us: u64,
     ) -> Result<String, Refusal> {
-        let (identity, holder) = (subject.identity(), subject.key.holder(holder));
+        let (identity, holder) = (identity(subject), Name(subject.key).holder(holder));
         let slots =
             self.under(subject.limit, |engine, limit| engine.acquire(now, identity, holder, limit, cost, ttl_us))?;
         Ok(answer::slots(&slots))
@@ -162,7 +160,7 @@ impl Trace {
         let mut parts = Vec::with_capacity(checks.len());
         for Check { subject, ask } in checks {
             match self.engine.intern("", subject.limit) {
-                Ok(limit) => parts.push(Part { identity: subject.identity(), limit, ask: *ask }),
+                Ok(limit) => parts.push(Part { identity: identity(*subject), limit, ask: *ask }),
                 Err(_) => {
                     parts.iter().for_each(|part: &Part| self.engine.release(part.limit));
                     return Err(Refusal::Full);
@@ -171,6 +169,10 @@ impl Trace {
         }
         Ok(parts)
     }
+}
+
+fn identity(subject: Subject<'_>) -> Identity {
+    Name(subject.key).identity(subject.limit.algorithm())
 }
 
 /// Reads events until the input ends and writes a decision for each.

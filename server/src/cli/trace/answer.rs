@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tallyring_engine::{Decision, Grant, Joint, Released, Settled, Slots, Wait};
 
-use super::field::BadField;
+use crate::event::field::BadField;
 
 /// There is no room for what would be allowed.
 pub(super) const FULL: &str = r#"{"error":"full"}"#;

@@ -1,81 +1,153 @@
-//! Events: what a line asks for, with every field within its bounds.
+//! Events: one operation on explicit numbers as a JSON object, every field within its bounds.
 //!
-//! Fields are read in the order in which the first bad one is to be named, so each function below reads in that order.
+//! `tallyring trace` reads one a line and `POST /v1/limit` one a request. Fields are read in the order in which the first
+//! bad one is to be named, so each function below reads in that order.
+
+pub mod field;
 
 use serde_json::Value;
 use tallyring_engine::{
-    Algorithm, Ask, Calendar, Identity, Limit, PARTS_MAX, PERIOD_US_MAX, Period, RESERVATION_TTL_US_MAX, Timestamp,
-    UNITS_MAX,
+    Algorithm, Ask, Calendar, Limit, PARTS_MAX, PERIOD_US_MAX, Period, RESERVATION_TTL_US_MAX, Timestamp, UNITS_MAX,
 };
 
-use super::field::{self, BadField, Fields};
-use super::name::Name;
+use self::field::{BadField, Fields};
 
-const KEY_BYTES_MAX: usize = 512;
-const ID_BYTES_MAX: usize = 128;
+/// The longest key, in bytes.
+pub const KEY_BYTES_MAX: usize = 512;
+/// The longest id of a reservation and name of a holder, in bytes.
+pub const ID_BYTES_MAX: usize = 128;
 
 /// What an event asks for, before its fields are read.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Op {
+pub enum Op {
+    /// Decide, and charge if allowed.
     Check,
+    /// Several checks as one.
     CheckAll,
+    /// Hand over what there is.
     Take,
+    /// Give units back.
     Refund,
+    /// A charge that can be corrected once.
     Reserve,
+    /// Its correction.
     Settle,
+    /// Hold slots.
     Acquire,
+    /// Let go of them.
     Release,
 }
 
 /// The fields that move time even if others are bad.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
-    pub(super) op: Op,
-    pub(super) t: Timestamp,
+pub struct Head {
+    /// The operation.
+    pub op: Op,
+    /// The instant.
+    pub t: Timestamp,
 }
 
 /// Whose budget, under which limit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Subject<'a> {
-    pub(super) key: Name<'a>,
-    pub(super) limit: Limit,
-}
-
-impl Subject<'_> {
-    pub(super) fn identity(&self) -> Identity {
-        self.key.identity(self.limit.algorithm())
-    }
+pub struct Subject<'a> {
+    /// The key, as it was written.
+    pub key: &'a str,
+    /// Its numbers.
+    pub limit: Limit,
 }
 
 /// A check, or a part of one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Check<'a> {
-    pub(super) subject: Subject<'a>,
-    pub(super) ask: Ask,
+pub struct Check<'a> {
+    /// Whose budget.
+    pub subject: Subject<'a>,
+    /// What is asked of it.
+    pub ask: Ask,
 }
 
 /// What an event asks for.
 #[derive(Debug)]
-pub(super) enum Operation<'a> {
+pub enum Operation<'a> {
+    /// Decide, and charge if allowed.
     Check(Check<'a>),
+    /// Several checks as one, 1 ..= [`PARTS_MAX`].
     CheckAll(Vec<Check<'a>>),
-    Take { subject: Subject<'a>, cost: u64, keep: u64 },
-    Refund { subject: Subject<'a>, cost: u64, charged_at: Option<Timestamp> },
-    Reserve { check: Check<'a>, id: &'a str, ttl_us: u64 },
-    Settle { key: Name<'a>, id: &'a str, actual: u64 },
-    Acquire { subject: Subject<'a>, holder: &'a str, cost: u64, ttl_us: u64 },
-    Release { key: Name<'a>, holder: &'a str },
+    /// Hand over what there is, up to `cost`.
+    Take {
+        /// Whose budget.
+        subject: Subject<'a>,
+        /// Units wanted.
+        cost: u64,
+        /// Units that must remain.
+        keep: u64,
+    },
+    /// Give units back.
+    Refund {
+        /// Whose budget.
+        subject: Subject<'a>,
+        /// Units to give back.
+        cost: u64,
+        /// When they were charged, if known.
+        charged_at: Option<Timestamp>,
+    },
+    /// A charge that can be corrected once.
+    Reserve {
+        /// The charge.
+        check: Check<'a>,
+        /// The reservation's id.
+        id: &'a str,
+        /// How long it can be corrected, in microseconds.
+        ttl_us: u64,
+    },
+    /// The correction of a reservation.
+    Settle {
+        /// Whose reservation.
+        key: &'a str,
+        /// Its id.
+        id: &'a str,
+        /// Units that were used.
+        actual: u64,
+    },
+    /// Hold slots.
+    Acquire {
+        /// Whose slots, and how many there are.
+        subject: Subject<'a>,
+        /// Who holds them.
+        holder: &'a str,
+        /// How many.
+        cost: u64,
+        /// How long at most, in microseconds.
+        ttl_us: u64,
+    },
+    /// Let go of slots.
+    Release {
+        /// Whose slots.
+        key: &'a str,
+        /// Who held them.
+        holder: &'a str,
+    },
 }
 
 /// The operation and the instant, which are read before anything else.
-pub(super) fn head(fields: &Fields) -> Result<Head, BadField> {
-    let op = field::word(fields, "op", op)?.unwrap_or(Op::Check);
+///
+/// # Errors
+/// The first of them that is bad.
+pub fn head(fields: &Fields) -> Result<Head, BadField> {
+    let op = op(fields)?;
     let t_us = field::integer(fields, "t_us", 0..=Timestamp::MAX.as_micros())?;
     let t_us = t_us.ok_or(BadField::named("t_us"))?;
     Ok(Head { op, t: Timestamp::from_micros(t_us) })
 }
 
-fn op(name: &str) -> Option<Op> {
+/// The operation; a check if the event does not say.
+///
+/// # Errors
+/// There is no such operation.
+pub fn op(fields: &Fields) -> Result<Op, BadField> {
+    Ok(field::word(fields, "op", op_named)?.unwrap_or(Op::Check))
+}
+
+fn op_named(name: &str) -> Option<Op> {
     Some(match name {
         "check" => Op::Check,
         "check_all" => Op::CheckAll,
@@ -90,7 +162,10 @@ fn op(name: &str) -> Option<Op> {
 }
 
 /// What the event asks for; fields that it has no use for are not looked at.
-pub(super) fn operation(op: Op, fields: &Fields) -> Result<Operation<'_>, BadField> {
+///
+/// # Errors
+/// The first field that is bad.
+pub fn operation(op: Op, fields: &Fields) -> Result<Operation<'_>, BadField> {
     match op {
         Op::Check => check(fields).map(Operation::Check),
         Op::CheckAll => check_all(fields).map(Operation::CheckAll),
@@ -152,8 +227,8 @@ fn subject(fields: &Fields) -> Result<Subject<'_>, BadField> {
     Ok(Subject { key: key(fields)?, limit: limit(fields)? })
 }
 
-fn key(fields: &Fields) -> Result<Name<'_>, BadField> {
-    field::text(fields, "key", KEY_BYTES_MAX).map(Name)
+fn key(fields: &Fields) -> Result<&str, BadField> {
+    field::text(fields, "key", KEY_BYTES_MAX)
 }
 
 fn name<'a>(fields: &'a Fields, field: &'static str) -> Result<&'a str, BadField> {
