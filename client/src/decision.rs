@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tallyring_protocol::rules::{Rule, RuleSet};
+use tallyring_protocol::rules::{Rule, RuleSet, Say, speaker};
 use tallyring_protocol::{Key, RulesVersion};
 
 use crate::held::Held;
@@ -149,7 +149,7 @@ impl Decision {
             true => Level::Soft,
             false => Level::Ok,
         };
-        Decision { allowed, speaker: speaker(&checks, allowed), checks, level, version, held }
+        Decision { allowed, speaker: speaker(checks.iter().map(RuleDecision::say)), checks, level, version, held }
     }
 
     /// This decision and another on the same request, by other groups of rules, as one.
@@ -217,23 +217,14 @@ impl RuleDecision {
         &self.key
     }
 
+    fn say(&self) -> Say {
+        let RuleDecision { allowed, remaining, retry_after, .. } = *self;
+        Say { allowed, remaining, retry_after }
+    }
+
     /// Whether the rule's `soft` fraction of its ceiling is used.
     fn is_soft(&self) -> bool {
         // By this decision's own ceiling: the fallback's is a share of the rule's.
         self.rule.soft().is_some_and(|soft| soft.is_reached(self.limit.saturating_sub(self.remaining), self.limit))
     }
-}
-
-fn speaker(checks: &[RuleDecision], allowed: bool) -> Option<usize> {
-    let checks = checks.iter().enumerate();
-    let speaker = if allowed {
-        checks.min_by_key(|(_, check)| check.remaining)
-    } else {
-        // The first of the longest: `max_by_key` would take the last.
-        checks
-            .filter(|(_, check)| !check.allowed)
-            .rev()
-            .max_by_key(|(_, check)| check.retry_after.unwrap_or(Duration::MAX))
-    };
-    speaker.map(|(at, _)| at)
 }
