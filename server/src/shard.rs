@@ -20,6 +20,7 @@ mod local;
 pub mod mailbox;
 pub mod native;
 pub mod outlet;
+mod peek;
 mod refusal;
 mod reserve;
 pub mod rules;
@@ -37,12 +38,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tallyring_engine::{Bounds, Engine, Identity, Timestamp};
-use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, LocalCounts, NodeId, PlacementSeed};
+use tallyring_engine::{Bounds, Engine, Identity, Stock, Timestamp};
+use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, Key, KeyRef, LocalCounts, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use self::command::{Envelope, KeyQuota};
+use self::command::{Envelope, Holder, KeyQuota};
 use self::guests::Guests;
 use self::local::Locals;
 use self::mailbox::Mailbox;
@@ -78,6 +79,8 @@ pub enum Message {
     Rules(Arc<RulesFrames>),
     /// Say how you are.
     Report(oneshot::Sender<Report>),
+    /// Say what is left of a key's budgets that are not whole.
+    Peek(Key, oneshot::Sender<Vec<Stock>>),
 }
 
 /// A mailbox of shards.
@@ -93,8 +96,19 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    fn identify(&self, key: KeyRef<'_>, algorithm: AlgorithmCode) -> Identity {
+    /// The counter of a key under an algorithm.
+    pub fn identify(&self, key: KeyRef<'_>, algorithm: AlgorithmCode) -> Identity {
         Identity { placement: self.placement.place(key).0, identity: self.identity.identity(key, algorithm) }
+    }
+
+    /// The reservation of a key with this id, under the key's place.
+    pub fn reservation(&self, key: KeyRef<'_>, id: &[u8]) -> Identity {
+        Identity { placement: self.placement.place(key).0, identity: self.identity.reservation(key, id) }
+    }
+
+    /// The holder of a key's slots with this name.
+    pub fn holder(&self, key: KeyRef<'_>, name: &[u8]) -> Holder {
+        Holder { slots: self.identify(key, AlgorithmCode::Concurrency), name: self.identity.holder(key, name) }
     }
 }
 
@@ -259,6 +273,7 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::Rules(frames) => shard.borrow_mut().take_rules(frames),
             // Whoever asked may have stopped waiting.
             Message::Report(to) => drop(to.send(shard.borrow().report())),
+            Message::Peek(key, to) => drop(to.send(shard.borrow_mut().peek(key.as_ref(), now))),
         }
     }
     !mailbox.is_empty()

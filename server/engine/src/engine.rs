@@ -7,12 +7,14 @@ mod export;
 mod import;
 mod joint;
 mod keep;
+mod peek;
 mod reserve;
 mod slots;
 
 pub use export::Cursor;
 pub use import::{AHEAD_US_MAX, ImportError, Imported};
 pub use joint::{PARTS_MAX, Part};
+pub use peek::Stock;
 
 use self::keep::{Effect, Expired};
 use crate::algorithm::any::AnyCounter;

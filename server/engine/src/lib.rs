@@ -20,7 +20,7 @@ pub use bounds::{Bounds, KEY_BYTES};
 pub use decision::{
     Decision, Full, Grant, Joint, JointError, LimitsFull, Released, Settled, Slots, Wait, saturating_us,
 };
-pub use engine::{AHEAD_US_MAX, Cursor, Engine, ImportError, Imported, PARTS_MAX, Part};
+pub use engine::{AHEAD_US_MAX, Cursor, Engine, ImportError, Imported, PARTS_MAX, Part, Stock};
 pub use export::intake::{Intake, VERSIONS_MAX};
 pub use export::outflow::ChangesLost;
 pub use export::placements::Placements;

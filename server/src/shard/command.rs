@@ -75,7 +75,7 @@ pub struct KeyQuota {
 
 impl KeyQuota {
     /// A shard's share of what a rule may hold on the node, rounded up; 0 = as many as any rule.
-    fn of(self, keys_max: u64) -> u64 {
+    pub fn of(self, keys_max: u64) -> u64 {
         if keys_max == 0 { self.any_rule_max } else { keys_max.div_ceil(u64::from(self.shards)) }
     }
 }

@@ -44,13 +44,13 @@ impl Shard {
         ttl_us: u64,
     ) -> Booking {
         let counter = self.seeds.identify(key, algorithm);
-        Booking { counter, reservation: self.reservation(key, name), ask, ttl_us }
+        Booking { counter, reservation: self.seeds.reservation(key, name), ask, ttl_us }
     }
 
     /// Corrects a reservation if its key is this shard's; else sends the correction to the shard whose it is.
     pub(super) fn settle(&mut self, id: u32, settle: &Settle<'_>, now: Timestamp, way: &mut WayBack) -> Answer {
         within("actual", settle.actual, Range { min: 0, max: UNITS_MAX })?;
-        let reservation = self.reservation(settle.key, settle.id);
+        let reservation = self.seeds.reservation(settle.key, settle.id);
         let errand = Errand::Settle { reservation, actual: settle.actual };
         Ok(self.run_or_forward(id, reservation.placement, errand, now, way))
     }
@@ -64,12 +64,6 @@ impl Shard {
 
     pub(super) fn correct(&mut self, reservation: Identity, actual: u64, now: Timestamp) -> Reply<'static> {
         self.engine.settle(now, reservation, actual).map_or(Reply::Full, settled_reply)
-    }
-
-    /// The name of a key's reservation, under the key's place.
-    fn reservation(&self, key: KeyRef<'_>, id: &[u8]) -> Identity {
-        let placement = self.seeds.placement.place(key).0;
-        Identity { placement, identity: self.seeds.identity.reservation(key, id) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Acquire and release: units that are held for a time.
 
-use tallyring_engine::{Algorithm, Identity, Limit, PERIOD_US_MAX, Period, Range, Timestamp};
-use tallyring_protocol::{Acquire, AlgorithmCode, KeyRef, Release, Reply};
+use tallyring_engine::{Algorithm, Limit, PERIOD_US_MAX, Period, Range, Timestamp};
+use tallyring_protocol::{Acquire, Release, Reply};
 
 use super::Shard;
 use super::apply::{released_reply, slots_reply};
@@ -23,14 +23,14 @@ impl Shard {
         let limit = Limit::new(Algorithm::Concurrency, acquire.limit, ANY_PERIOD, None)?;
         within("cost", acquire.cost, SOME_UNITS)?;
         within("ttl_us", acquire.ttl_us, TTL_US)?;
-        let holder = self.holder(acquire.key, acquire.holder);
+        let holder = self.seeds.holder(acquire.key, acquire.holder);
         let claim = Claim { holder, limit, cost: acquire.cost, ttl_us: acquire.ttl_us };
         Ok(self.run_or_forward(id, holder.slots.placement, Errand::Acquire(Box::new(claim)), now, way))
     }
 
     /// Releases if the key is this shard's; else sends the word to the shard whose it is.
     pub(super) fn release(&mut self, id: u32, release: &Release<'_>, now: Timestamp, way: &mut WayBack) -> Answer {
-        let holder = self.holder(release.key, release.holder);
+        let holder = self.seeds.holder(release.key, release.holder);
         Ok(self.run_or_forward(id, holder.slots.placement, Errand::Release(holder), now, way))
     }
 
@@ -45,10 +45,5 @@ impl Shard {
 
     pub(super) fn let_go(&mut self, holder: Holder, now: Timestamp) -> Reply<'static> {
         released_reply(self.engine.release_slot(now, holder.slots, holder.name))
-    }
-
-    fn holder(&self, key: KeyRef<'_>, name: &[u8]) -> Holder {
-        let slots: Identity = self.seeds.identify(key, AlgorithmCode::Concurrency);
-        Holder { slots, name: self.seeds.identity.holder(key, name) }
     }
 }

@@ -79,7 +79,7 @@ impl Engine {
         slots
     }
 
-    fn keep_holders(&mut self, found: Found, limit: LimitId, holders: Holders) {
+    pub(super) fn keep_holders(&mut self, found: Found, limit: LimitId, holders: Holders) {
         let until_us = holders.until_us();
         let words = holders.store(Some(found.entry.words), &mut self.side);
         match until_us {
