@@ -172,6 +172,7 @@ async fn a_gateway_outlives_its_store_and_is_exact_again_when_it_is_back() {
 
     let node = Node::start(Config { native_addr: address, ..config() }).await.unwrap();
     decided_by(&limiter, Source::Store).await;
+    assert!(limiter.store().ready(Duration::from_secs(20)).await, "the other shard's connection comes back too");
     let mut allowed = 0;
     for _ in 0..20 {
         allowed += u64::from(ask(&limiter, "k", 1).await.allowed);
