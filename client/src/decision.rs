@@ -4,7 +4,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tallyring_protocol::rules::{Rule, RuleSet, Say, speaker};
 use tallyring_protocol::{Key, RulesVersion};
 
@@ -21,7 +20,7 @@ pub struct Decision {
     pub allowed: bool,
     /// What was decided by each enforced rule that applies, in the order of the document. Of a refused request those are
     /// left out that did not have to be asked any more.
-    pub checks: SmallVec<[RuleDecision; 2]>,
+    pub checks: Vec<RuleDecision>,
     /// How close the closest of them is to its end.
     pub level: Level,
     /// The rules that were in force.
@@ -142,7 +141,7 @@ impl std::fmt::Debug for RuleRef {
 }
 
 impl Decision {
-    pub(crate) fn new(checks: SmallVec<[RuleDecision; 2]>, version: RulesVersion, held: Held) -> Decision {
+    pub(crate) fn new(checks: Vec<RuleDecision>, version: RulesVersion, held: Held) -> Decision {
         let allowed = checks.iter().all(|check| check.allowed);
         let level = match checks.iter().any(RuleDecision::is_soft) {
             _ if !allowed => Level::Denied,
@@ -155,7 +154,7 @@ impl Decision {
     /// This decision and another on the same request, by other groups of rules, as one.
     #[cfg(feature = "tower")]
     pub(crate) fn and(&self, other: &Decision) -> Decision {
-        let mut checks: SmallVec<[RuleDecision; 2]> = self.checks.iter().chain(&other.checks).cloned().collect();
+        let mut checks: Vec<RuleDecision> = self.checks.iter().chain(&other.checks).cloned().collect();
         checks.sort_by_key(|check| check.rule.order());
         Decision::new(checks, self.version.max(other.version), self.held.and(&other.held))
     }

@@ -3,12 +3,15 @@
 //! ```text
 //!  RateLimitLayer ─► RateLimiter ─► Store ─► router ─► connection ─► a shard of the store
 //!  (feature tower)        │                                 └─ breaker
-//!                         └────► fallback: the same algorithm on this gateway's share of the limit
+//!                         ├─ rules: baked in, then those that the store announces
+//!                         ├─ deny cache, grants, pre-filter: what need not be asked
+//!                         ├─ fallback: the same algorithms on this gateway's share of the limits, while the store is gone
+//!                         └─ arrears, reports: what the store is told when it is back
 //! ```
 //!
 //! - [`Store`]: the store's commands, typed. One deadline a call, one pipelined connection a shard, nothing charged twice.
 //! - [`Reservation`] and [`Permit`]: charges that settle and slots that are released when they are dropped.
-//! - [`RateLimiter`]: a limit behind one infallible `check`.
+//! - [`RateLimiter`]: rules, store and fallback behind one infallible `check`, all or nothing over every rule that applies.
 //! - `middleware::RateLimitLayer` (feature `tower`): that check in front of any tower service, with the headers that
 //!   clients expect.
 //! - [`retry`]: the other side, for whoever calls an API that has limits: when to try again, and when not to.
@@ -33,7 +36,6 @@ mod gateway;
 mod grants;
 mod held;
 mod joint;
-mod keyed;
 mod limiter;
 #[cfg(feature = "tower")]
 pub mod middleware;
@@ -53,7 +55,6 @@ pub use definition::{Definition, LimitHandle};
 pub use error::{HandlesFull, StoreError};
 pub use held::Held;
 pub use joint::{Check, StoreJoint};
-pub use keyed::{Keyed, raw_key};
 pub use limiter::{Call, Counts, GroupFilter, RateLimiter, RateLimiterConfig, Reserved};
 pub use permit::{Hold, Permit};
 pub use reservation::Reservation;

@@ -6,7 +6,6 @@
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 
 use super::Inner;
 use super::slot::Slot;
@@ -20,7 +19,7 @@ use crate::held::Held;
 type SlotsOfRequest = Weak<Mutex<Vec<Slot>>>;
 
 /// Asks the rules in shadow about an admitted call.
-pub(super) fn ask(inner: &Arc<Inner>, snapshot: &Arc<Snapshot>, mut parts: SmallVec<[Part; 1]>, held: &mut Held) {
+pub(super) fn ask(inner: &Arc<Inner>, snapshot: &Arc<Snapshot>, mut parts: Vec<Part>, held: &mut Held) {
     parts.retain(|part| !is_decided(inner, snapshot, part));
     if parts.is_empty() {
         return;
@@ -55,7 +54,7 @@ fn is_decided(inner: &Inner, snapshot: &Snapshot, part: &Part) -> bool {
     is_denied
 }
 
-async fn ask_each(inner: Arc<Inner>, snapshot: Arc<Snapshot>, parts: SmallVec<[Part; 1]>, slots: SlotsOfRequest) {
+async fn ask_each(inner: Arc<Inner>, snapshot: Arc<Snapshot>, parts: Vec<Part>, slots: SlotsOfRequest) {
     for part in parts {
         let limited = snapshot.limited(part.order);
         let allowed = if is_slot(limited) {

@@ -48,11 +48,12 @@ use crate::sys::clock::{self, Instant};
 pub(crate) struct Tab {
     inner: Arc<Inner>,
     snapshot: Arc<Snapshot>,
-    parts: SmallVec<[Part; 2]>,
-    shadows: SmallVec<[Part; 1]>,
+    parts: Vec<Part>,
+    shadows: Vec<Part>,
     manner: Manner,
     slots: Vec<Slot>,
-    deadline: Instant,
+    /// When the call was made.
+    opened: Instant,
 }
 
 /// One rule's part in a call.
@@ -91,8 +92,8 @@ impl Tab {
         let part = |winner: Winner<'_>| Part::new(inner, winner, call);
         let parts = enforced.into_iter().filter(admits).map(part).collect();
         let shadows = shadow.into_iter().filter(admits).map(part).collect();
-        let deadline = clock::now() + inner.store.deadline();
-        Tab { inner: Arc::clone(inner), parts, shadows, manner, slots: Vec::new(), deadline, snapshot }
+        let (slots, opened) = (Vec::new(), clock::now());
+        Tab { inner: Arc::clone(inner), parts, shadows, manner, slots, opened, snapshot }
     }
 
     /// Decides.
@@ -145,6 +146,11 @@ impl Tab {
         }
     }
 
+    /// When the last question of this call ends.
+    fn deadline(&self) -> Instant {
+        self.opened + self.inner.store.deadline()
+    }
+
     fn limited(&self, at: usize) -> &Limited {
         self.snapshot.limited(self.parts[at].order)
     }
@@ -159,7 +165,7 @@ impl Tab {
 
     /// Whether a rule blocks, or refuses without being asked.
     fn refuses_here(&mut self) -> bool {
-        let now = self.inner.now();
+        let now = self.inner.clock.at(self.opened);
         for at in 0..self.parts.len() {
             self.parts[at].verdict = self.refusal(at, now);
         }
@@ -231,7 +237,7 @@ impl Tab {
 
     /// Asks one batch of several. Once the call is denied, asks what would be, so that the longest wait is known.
     async fn ask_in_turn(&mut self, batch: &Batch) {
-        let store = self.inner.store.until(self.deadline);
+        let store = self.inner.store.until(self.deadline());
         if !self.is_denied() {
             return self.ask(Some(&store), batch).await;
         }
@@ -295,7 +301,7 @@ impl Tab {
                 Ok(Ok(reservation)) => {
                     let decision = *reservation.decision();
                     let (limit, units) = (limited.limit(), decision.charged.unwrap_or(part.ask.cost));
-                    let verdict = Verdict::of_store(limit, &decision, Spent::Reserved(reservation), units);
+                    let verdict = Verdict::of_store(limit, &decision, Spent::Reserved(Box::new(reservation)), units);
                     self.parts[at].verdict = Some(verdict);
                 }
                 Ok(Err(denied)) => self.note_decision(at, &denied, false),
@@ -340,7 +346,7 @@ impl Tab {
     }
 
     async fn acquire(&mut self, at: usize) {
-        let store = self.inner.store.until(self.deadline);
+        let store = self.inner.store.until(self.deadline());
         let (part, limited) = (&self.parts[at], self.limited(at));
         let hold = hold(limited, part.ask.cost);
         let (verdict, slot) = match store.permit(&part.key, hold).await {
@@ -375,7 +381,7 @@ impl Tab {
             return;
         }
         let Some(told) = undo::tell(&self.inner, words) else { return };
-        let Ok(Ok(left)) = timeout_at(self.deadline, told).await else { return };
+        let Ok(Ok(left)) = timeout_at(self.deadline(), told).await else { return };
         for (at, decision) in left {
             if let Some(verdict) = &mut self.parts[at].verdict {
                 verdict.left(&decision);
@@ -399,7 +405,7 @@ impl Tab {
                 Spent::Store { units, at_us } => {
                     words.push(undo::Word::refund(at, limited.handle(), part, units, at_us))
                 }
-                Spent::Reserved(reservation) => words.push(undo::Word::Settle(reservation)),
+                Spent::Reserved(reservation) => words.push(undo::Word::Settle(*reservation)),
             }
         }
         words

@@ -43,7 +43,7 @@ pub(super) enum Spent {
     /// The store has charged it.
     Store { units: u64, at_us: u64 },
     /// The store has charged an estimate.
-    Reserved(Reservation),
+    Reserved(Box<Reservation>),
     /// It was paid out of a grant.
     Grant { units: u64 },
     /// The fallback has charged it.
@@ -192,7 +192,7 @@ impl Verdict {
     /// Takes the reservation, to keep it.
     pub(super) fn take_reservation(&mut self) -> Option<Reservation> {
         match std::mem::replace(&mut self.spent, Spent::Nothing) {
-            Spent::Reserved(reservation) => Some(reservation),
+            Spent::Reserved(reservation) => Some(*reservation),
             other => {
                 self.spent = other;
                 None
