@@ -8,8 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::http::request::Parts;
 use axum::http::{Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use tallyring_client::middleware::{Identity, RateLimitLayer};
 use tallyring_client::retry::{RetryConfig, RetryPolicy};
+use tallyring_client::{RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig};
 use tokio::time::Instant;
 use tower::retry::RetryLayer;
 use tower::{Layer, ServiceExt, service_fn};
@@ -78,6 +83,29 @@ async fn a_call_that_may_have_been_carried_out_is_repeated_only_if_that_does_no_
 #[tokio::test(start_paused = true)]
 async fn a_success_is_not_repeated_and_waits_for_nothing() {
     assert_eq!(call(Method::POST, &[(201, None)]).await, Called { status: 201, attempts: 1, seconds: 0 });
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_callers_behind_a_limiter_pass_when_they_come_back() {
+    const CALLERS: usize = 300;
+    let rule = r#"{"rule":[{"id":"all","algorithm":"fixed_window","limit":200,"window":"60s"}]}"#;
+    let nowhere = Store::open(StoreConfig { seeds: vec!["127.0.0.1:1".into()], ..StoreConfig::default() });
+    let config = RateLimiterConfig { baked_in: RuleSet::from_json(rule.as_bytes()).unwrap(), ..Default::default() };
+    let limiter = RateLimiter::new(nowhere, config);
+    let backend =
+        service_fn(|_: Request<String>| async { Ok::<_, Infallible>(Response::new(Full::<Bytes>::default())) });
+    let api = RateLimitLayer::new(limiter.clone(), |_: &Parts| Identity::default()).layer(backend);
+
+    let mut calls = tokio::task::JoinSet::new();
+    for seed in 0..CALLERS {
+        let policy = RetryPolicy::new(RetryConfig { random_seed: Some(seed as u64), ..RetryConfig::default() });
+        let client = RetryLayer::new(policy.start()).layer(api.clone());
+        calls.spawn(async move { client.oneshot(Request::new(String::new())).await.unwrap().status().as_u16() });
+    }
+    assert_eq!(calls.join_all().await, [200; CALLERS]);
+    let counts = limiter.counts();
+    assert_eq!(counts.fallback_allowed, CALLERS as u64);
+    assert!((1..=100).contains(&counts.fallback_denied), "somebody came back too early: {counts:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -204,6 +204,19 @@ mod tests {
         assert_eq!(attempts(&policy(|config| config.attempts_max = 0), Outcome::Failed), 1);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn no_told_wait_is_cut_short_or_more_than_jittered(told_us in 0..=u64::MAX, percent in 0_u32..=1_000, seed: u64) {
+            let change = |config: &mut RetryConfig| {
+                (config.told_max, config.told_jitter_percent, config.random_seed) = (Duration::MAX, percent, Some(seed));
+            };
+            let told = Duration::from_micros(told_us);
+            let wait = policy(change).start().next(Outcome::Told(told)).unwrap();
+            proptest::prop_assert!(wait >= told);
+            proptest::prop_assert!(wait.as_micros() * 100 <= told.as_micros() * (100 + u128::from(percent)));
+        }
+    }
+
     #[test]
     fn the_same_seed_waits_the_same() {
         let wait = |seed| policy(|config| config.random_seed = Some(seed)).start().next(Outcome::Told(TEN_SECONDS));
