@@ -6,6 +6,8 @@
 
 use std::hash::Hasher as _;
 
+use smallvec::SmallVec;
+
 use crate::bounds::KEY_BYTES_MAX;
 use crate::code::AlgorithmCode;
 use crate::fields::Malformed;
@@ -61,8 +63,7 @@ impl Key {
     /// The key, borrowed.
     #[allow(clippy::should_implement_trait, reason = "AsRef cannot return a view by value")]
     pub fn as_ref(&self) -> KeyRef<'_> {
-        let [t0, t1, ..] = *self.0 else { unreachable!("a key's block begins with the length of its tag") };
-        KeyRef { block: &self.0, tag_len: u16::from_le_bytes([t0, t1]) }
+        KeyRef::of_block(&self.0)
     }
 }
 
@@ -75,6 +76,44 @@ fn raw_tag(text: &[u8]) -> &[u8] {
     braced.filter(|tag| !tag.is_empty()).unwrap_or(text)
 }
 
+/// Bytes of a raw key's block that need no allocation.
+const RAW_BLOCK_BYTES: usize = 160;
+
+/// A raw key for the time of one command: as [`Key::raw`], without an allocation unless it is long.
+///
+/// ```
+/// use tallyring_protocol::{Key, RawKey};
+/// let raw = RawKey::new(b"rl:{acct_7}:charges").unwrap();
+/// assert_eq!(raw.as_ref(), Key::raw(b"rl:{acct_7}:charges").unwrap().as_ref());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawKey(SmallVec<[u8; RAW_BLOCK_BYTES]>);
+
+impl RawKey {
+    /// The key that this text is.
+    ///
+    /// # Errors
+    /// [`KeyError`] if it is empty or over 512 bytes.
+    #[inline]
+    pub fn new(text: &[u8]) -> Result<RawKey, KeyError> {
+        if text.is_empty() || text.len() > KEY_BYTES_MAX {
+            return Err(KeyError { len: text.len() });
+        }
+        let tag = raw_tag(text);
+        let mut block = SmallVec::new();
+        block.extend_from_slice(&(tag.len() as u16).to_le_bytes());
+        block.extend_from_slice(tag);
+        block.extend_from_slice(text);
+        Ok(RawKey(block))
+    }
+
+    /// The key, borrowed.
+    #[allow(clippy::should_implement_trait, reason = "AsRef cannot return a view by value")]
+    pub fn as_ref(&self) -> KeyRef<'_> {
+        KeyRef::of_block(&self.0)
+    }
+}
+
 /// A key, borrowed from a frame or from a [`Key`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyRef<'a> {
@@ -83,6 +122,13 @@ pub struct KeyRef<'a> {
 }
 
 impl<'a> KeyRef<'a> {
+    /// The key of a block that was written here.
+    #[inline]
+    fn of_block(block: &'a [u8]) -> KeyRef<'a> {
+        let [t0, t1, ..] = *block else { unreachable!("a key's block begins with the length of its tag") };
+        KeyRef { block, tag_len: u16::from_le_bytes([t0, t1]) }
+    }
+
     /// Reads a key's block, which must end with `block`.
     ///
     /// # Errors
@@ -256,6 +302,17 @@ mod tests {
         check_tag("x{open", "x{open");
         check_tag("x}a{b}", "b");
         check_tag("{{a}}", "{a");
+    }
+
+    #[test]
+    fn a_raw_key_is_the_same_with_and_without_an_allocation() {
+        for len in [1, 100, RAW_BLOCK_BYTES, 512] {
+            let text = [b"{tag}".repeat(103), vec![b'x'; 512]].concat();
+            let text = &text[..len];
+            assert_eq!(RawKey::new(text).unwrap().as_ref(), Key::raw(text).unwrap().as_ref());
+        }
+        assert_eq!(RawKey::new(b""), Err(KeyError { len: 0 }));
+        assert_eq!(RawKey::new(&[b'x'; 513]), Err(KeyError { len: 513 }));
     }
 
     #[test]

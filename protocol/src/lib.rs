@@ -31,7 +31,7 @@ pub use code::{AlgorithmCode, GoodbyeCode, Kind, Role};
 pub use fields::{Malformed, path_of};
 pub use frame::{Frame, FrameError};
 pub use hello::{Hello, Welcome};
-pub use key::{IdentityHasher, IdentityKey, Key, KeyError, KeyRef, Placement, PlacementSeed};
+pub use key::{IdentityHasher, IdentityKey, Key, KeyError, KeyRef, Placement, PlacementSeed, RawKey};
 pub use reply::Reply;
 pub use request::{
     Acquire, Charge, Define, LocalCounts, Parts, PeriodCode, Refund, Release, Report, Request, Reserve, Settle,

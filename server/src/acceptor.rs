@@ -1,5 +1,8 @@
 //! The acceptor: takes in connections, listens to their hello, and hands them to the shard that they are for.
 
+pub mod resp;
+
+use std::future::Future;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -71,9 +74,24 @@ impl Drop for Slot {
     }
 }
 
-/// Accepts until the node drains.
+/// Accepts native connections until the node drains.
 pub async fn run(acceptor: Acceptor, listener: TcpListener, draining: CancellationToken) {
+    let tally = Arc::clone(&acceptor.tally);
     let acceptor = Arc::new(acceptor);
+    let greet = move |stream| {
+        let acceptor = Arc::clone(&acceptor);
+        async move { acceptor.greet(stream).await }
+    };
+    accept(listener, draining, tally, greet).await;
+}
+
+/// Accepts connections of any kind until the node drains; `greet` takes them in.
+async fn accept<F: Future<Output = Result<(), Refused>> + 'static>(
+    listener: TcpListener,
+    draining: CancellationToken,
+    tally: Arc<AcceptorTally>,
+    greet: impl Fn(TcpStream) -> F,
+) {
     loop {
         let accepted = tokio::select! {
             biased;
@@ -82,11 +100,11 @@ pub async fn run(acceptor: Acceptor, listener: TcpListener, draining: Cancellati
         };
         match accepted {
             Ok((stream, peer)) => {
-                acceptor.tally.accepted.fetch_add(1, Ordering::Relaxed);
-                let acceptor = Arc::clone(&acceptor);
+                tally.accepted.fetch_add(1, Ordering::Relaxed);
+                let (greeting, tally) = (greet(stream), Arc::clone(&tally));
                 tokio::task::spawn_local(async move {
-                    if let Err(refusal) = acceptor.greet(stream).await {
-                        acceptor.tally.refused.fetch_add(1, Ordering::Relaxed);
+                    if let Err(refusal) = greeting.await {
+                        tally.refused.fetch_add(1, Ordering::Relaxed);
                         debug!(%peer, %refusal, "connection refused");
                     }
                 });

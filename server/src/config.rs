@@ -19,6 +19,9 @@ pub const NATIVE_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHO
 /// Where HTTP is spoken unless said otherwise.
 pub const HTTP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4171);
 
+/// Where RESP is spoken unless said otherwise.
+pub const RESP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4172);
+
 /// Memory that a shard needs at least, in bytes: less would be taken by its index before it holds a key.
 pub const SHARD_BYTES_MIN: u64 = 4 << 20;
 
@@ -29,6 +32,8 @@ pub struct Config {
     pub native_addr: SocketAddr,
     /// HTTP listener.
     pub http_addr: SocketAddr,
+    /// RESP listener.
+    pub resp_addr: SocketAddr,
     /// The host that clients are told to connect to; `None` = the native listener's address.
     pub advertise_host: Option<String>,
     /// Threads that own keys.
@@ -59,6 +64,7 @@ impl Default for Config {
         Config {
             native_addr: NATIVE_ADDR,
             http_addr: HTTP_ADDR,
+            resp_addr: RESP_ADDR,
             advertise_host: None,
             shards: Shards::default(),
             memory_max: ByteSize::default(),
@@ -85,7 +91,8 @@ impl Config {
             let reason = format!("{share} bytes for each of {} shards, at least 4MiB are needed", self.shards.get());
             return Err(ConfigError { field: "memory-max", reason });
         }
-        let listeners = [("native-addr", self.native_addr), ("http-addr", self.http_addr)];
+        let listeners =
+            [("native-addr", self.native_addr), ("http-addr", self.http_addr), ("resp-addr", self.resp_addr)];
         let exposed = listeners.into_iter().find(|(_, address)| !address.ip().is_loopback());
         match exposed {
             Some((field, address)) if !self.insecure => Err(ConfigError {

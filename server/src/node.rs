@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::acceptor::resp::RespAcceptor;
 use crate::acceptor::{self, Acceptor, AcceptorTally};
 use crate::cluster::gateways::Gateways;
 use crate::cluster::view::View;
@@ -36,6 +37,7 @@ const GATEWAYS_DEBOUNCE: Duration = Duration::from_millis(100);
 pub struct Node {
     native_addr: SocketAddr,
     http_addr: SocketAddr,
+    resp_addr: SocketAddr,
     draining: CancellationToken,
     threads: Vec<Thread>,
     /// Ours until the last thread has ended.
@@ -102,7 +104,8 @@ impl Node {
         }
         let native = listen("native-addr", config.native_addr).await?;
         let http = listen("http-addr", config.http_addr).await?;
-        let (native_addr, http_addr) = (native.local_addr()?, http.local_addr()?);
+        let resp = listen("resp-addr", config.resp_addr).await?;
+        let (native_addr, http_addr, resp_addr) = (native.local_addr()?, http.local_addr()?, resp.local_addr()?);
         let parts = Parts {
             view: Arc::new(View::new(topology(&config, native_addr, clock.now_us()))),
             clock,
@@ -114,10 +117,10 @@ impl Node {
             connections: Arc::default(),
             draining: CancellationToken::new(),
         };
-        let threads = parts.start_threads(&config, native, http)?;
+        let threads = parts.start_threads(&config, Listeners { native, resp, http })?;
         let rules = parts.rules.live().version.version;
-        info!(native = %native_addr, http = %http_addr, shards = config.shards.get(), node = config.node_id.id().0, rules, "serving");
-        Ok(Node { native_addr, http_addr, draining: parts.draining, threads, _data: data })
+        info!(native = %native_addr, http = %http_addr, resp = %resp_addr, shards = config.shards.get(), node = config.node_id.id().0, rules, "serving");
+        Ok(Node { native_addr, http_addr, resp_addr, draining: parts.draining, threads, _data: data })
     }
 
     /// Where the native protocol is spoken.
@@ -128,6 +131,11 @@ impl Node {
     /// Where HTTP is spoken.
     pub fn http_addr(&self) -> SocketAddr {
         self.http_addr
+    }
+
+    /// Where RESP is spoken.
+    pub fn resp_addr(&self) -> SocketAddr {
+        self.resp_addr
     }
 
     /// Stops accepting, lets connections finish, and waits until every thread has ended.
@@ -144,6 +152,13 @@ impl Node {
     }
 }
 
+/// Where the node listens.
+struct Listeners {
+    native: Bound,
+    resp: Bound,
+    http: Bound,
+}
+
 /// What the threads share.
 struct Parts {
     view: Arc<View>,
@@ -158,13 +173,14 @@ struct Parts {
 }
 
 impl Parts {
-    fn start_threads(&self, config: &Config, native: Bound, http: Bound) -> io::Result<Vec<Thread>> {
+    fn start_threads(&self, config: &Config, listeners: Listeners) -> io::Result<Vec<Thread>> {
         let mut threads = Vec::with_capacity(self.mailboxes.len() + 2);
         for index in 0..config.shards.get() {
             let setup = self.shard_setup(config, index);
             threads.push(spawn::thread(format!("shard-{index}"), move || shard::run(setup))?);
         }
-        threads.push(self.start_acceptor(config, native)?);
+        let Listeners { native, resp, http } = listeners;
+        threads.push(self.start_acceptor(config, native, resp)?);
         threads.push(self.start_http(config, http)?);
         Ok(threads)
     }
@@ -178,6 +194,7 @@ impl Parts {
             seeds: seeds(config),
             bounds: Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX)),
             rules: Arc::clone(&self.rules.live().frames),
+            tokens: config.tokens.clone(),
             clock: self.clock,
             pulse: Arc::clone(&self.pulses[usize::from(index)]),
             node_connections: Arc::clone(&self.connections),
@@ -185,7 +202,7 @@ impl Parts {
         }
     }
 
-    fn start_acceptor(&self, config: &Config, native: Bound) -> io::Result<Thread> {
+    fn start_acceptor(&self, config: &Config, native: Bound, resp: Bound) -> io::Result<Thread> {
         let acceptor = Acceptor {
             mailboxes: Arc::clone(&self.mailboxes),
             tokens: config.tokens.clone(),
@@ -193,6 +210,7 @@ impl Parts {
             gateways: Arc::clone(&self.gateways),
             tally: Arc::clone(&self.tally),
         };
+        let resp_acceptor = RespAcceptor::new(Arc::clone(&self.mailboxes), Arc::clone(&self.tally));
         let news = News {
             mailboxes: Arc::clone(&self.mailboxes),
             view: Arc::clone(&self.view),
@@ -206,9 +224,12 @@ impl Parts {
                 tokio::task::spawn_local(Arc::clone(&news).spread_gateways()),
                 tokio::task::spawn_local(news.spread_rules()),
             ];
-            match native.open() {
-                Ok(listener) => acceptor::run(acceptor, listener, draining).await,
-                Err(error) => tracing::error!(%error, "the native listener is broken"),
+            match (native.open(), resp.open()) {
+                (Ok(native), Ok(resp)) => {
+                    let resp = acceptor::resp::run(resp_acceptor, resp, draining.clone());
+                    tokio::join!(acceptor::run(acceptor, native, draining), resp);
+                }
+                (Err(error), _) | (_, Err(error)) => tracing::error!(%error, "a listener is broken"),
             }
             news.iter().for_each(JoinHandle::abort);
         })

@@ -10,7 +10,7 @@
 //! - A turn is bounded by [`turn::COMMANDS_PER_TURN_MAX`], the mailbox's share by [`MAIL_PER_TURN_MAX`], the sweep's by
 //!   [`EXPIRIES_PER_TURN_MAX`].
 //!
-//! Not here: who owns a key (`cluster`), arithmetic (`tallyring_engine`), foreign protocols (`door`).
+//! Not here: who owns a key (`cluster`), arithmetic (`tallyring_engine`), bytes of foreign protocols (`door`).
 
 mod apply;
 pub mod command;
@@ -19,10 +19,12 @@ mod joint;
 mod local;
 pub mod mailbox;
 pub mod native;
+mod numbers;
 pub mod outlet;
 mod peek;
 mod refusal;
 mod reserve;
+pub mod resp;
 pub mod rules;
 mod session;
 mod slots;
@@ -48,11 +50,14 @@ use self::guests::Guests;
 use self::local::Locals;
 use self::mailbox::Mailbox;
 use self::native::Arrival;
+use self::numbers::Numbers;
 use self::outlet::{Outgoing, Outlet};
+use self::resp::RespArrival;
 use self::rules::RulesFrames;
 use self::session::Session;
 use self::stage::Stage;
 use crate::sys::clock::Clock;
+use crate::tokens::Tokens;
 
 /// Messages that a shard's mailbox holds; one more is refused.
 pub const MAILBOX_MAX: usize = 16 * 1_024;
@@ -73,6 +78,8 @@ pub enum Message {
     Command(Envelope),
     /// Serve this connection from now on.
     Adopt(Arrival),
+    /// Serve this connection, which speaks RESP, from now on.
+    AdoptResp(RespArrival),
     /// Tell every connection: the frame of a new topology.
     Topology(Bytes),
     /// Tell every connection which rules are live, and hand them out from now on.
@@ -185,6 +192,8 @@ pub struct ShardSetup {
     pub bounds: Bounds,
     /// The rules that are live when it starts.
     pub rules: Arc<RulesFrames>,
+    /// Who may do what: RESP connections say who they are once they are here.
+    pub tokens: Tokens,
     /// The node's clock.
     pub clock: Clock,
     /// Where it says that it is alive, in microseconds of the clock.
@@ -202,10 +211,13 @@ pub struct Shard {
     node: NodeId,
     mailboxes: Arc<[ShardMailbox]>,
     seeds: Seeds,
+    tokens: Tokens,
     clock: Clock,
     engine: Engine,
     quota: KeyQuota,
     stage: Stage<u32>,
+    resp: resp::Scratch,
+    numbers: Numbers,
     joint: joint::Scratch,
     guests: Guests,
     /// The connections, by the order they came in.
@@ -220,17 +232,21 @@ pub struct Shard {
 
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
-    let ShardSetup { index, node, mailboxes, seeds, bounds, rules, clock, pulse, node_connections, draining } = setup;
+    let ShardSetup { index, node, mailboxes, seeds, bounds, rules, tokens, clock, pulse, node_connections, draining } =
+        setup;
     let shards = u16::try_from(mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
     let shard = Rc::new(RefCell::new(Shard {
         index,
         node,
         mailboxes: Arc::clone(&mailboxes),
         seeds,
+        tokens,
         clock,
         engine: Engine::new(bounds),
         quota: KeyQuota { shards, any_rule_max: bounds.rule_keys_max as u64 },
         stage: Stage::new(),
+        resp: resp::Scratch::new(),
+        numbers: Numbers::new(),
         joint: joint::Scratch::default(),
         guests: Guests::default(),
         outlets: BTreeMap::new(),
@@ -268,6 +284,9 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::Command(envelope) => shard.borrow_mut().decide_envelope(envelope, now),
             Message::Adopt(arrival) => {
                 tokio::task::spawn_local(native::serve(Rc::clone(shard), arrival));
+            }
+            Message::AdoptResp(arrival) => {
+                tokio::task::spawn_local(resp::serve(Rc::clone(shard), arrival));
             }
             Message::Topology(frame) => shard.borrow().tell_everybody(|| Outgoing::Push(frame.clone())),
             Message::Rules(frames) => shard.borrow_mut().take_rules(frames),

@@ -47,6 +47,7 @@ fn config() -> Config {
     Config {
         native_addr: anywhere(4170),
         http_addr: anywhere(4171),
+        resp_addr: anywhere(4172),
         advertise_host: Some("store".into()),
         shards: "2".parse().unwrap(),
         insecure: true,

@@ -65,7 +65,13 @@ async fn demo(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     let gateway = Bound::listen(listen).await.map_err(|error| {
         format!("{listen}: {error}: stop what listens there, or give another address with --listen")
     })?;
-    let node = Node::start(Config { native_addr: LOOPBACK_ANY, http_addr: LOOPBACK_ANY, ..Config::default() }).await?;
+    let node = Node::start(Config {
+        native_addr: LOOPBACK_ANY,
+        http_addr: LOOPBACK_ANY,
+        resp_addr: LOOPBACK_ANY,
+        ..Config::default()
+    })
+    .await?;
     let limiter = limiter(node.native_addr());
     if !limiter.store().ready(READY_MAX).await {
         return Err("the gateway does not reach its store".into());

@@ -38,6 +38,9 @@ struct Settings {
     /// Where to answer HTTP: rules, health, metrics [default: 127.0.0.1:4171]
     #[arg(long, env = "TALLYRING_HTTP_ADDR", value_name = "IP:PORT")]
     http_addr: Option<SocketAddr>,
+    /// Where to speak RESP, as Redis clients do [default: 127.0.0.1:4172]
+    #[arg(long, env = "TALLYRING_RESP_ADDR", value_name = "IP:PORT")]
+    resp_addr: Option<SocketAddr>,
     /// Host that clients are told to connect to [default: the native address]
     #[arg(long, env = "TALLYRING_ADVERTISE_HOST", value_name = "HOST")]
     advertise_host: Option<String>,
@@ -150,6 +153,7 @@ impl Settings {
         Settings {
             native_addr: self.native_addr.or(other.native_addr),
             http_addr: self.http_addr.or(other.http_addr),
+            resp_addr: self.resp_addr.or(other.resp_addr),
             advertise_host: self.advertise_host.or(other.advertise_host),
             shards: self.shards.or(other.shards),
             memory_max: self.memory_max.or(other.memory_max),
@@ -168,6 +172,7 @@ impl Settings {
         let config = Config {
             native_addr: self.native_addr.unwrap_or(default.native_addr),
             http_addr: self.http_addr.unwrap_or(default.http_addr),
+            resp_addr: self.resp_addr.unwrap_or(default.resp_addr),
             advertise_host: self.advertise_host,
             shards: self.shards.unwrap_or_default(),
             memory_max: self.memory_max.unwrap_or_default(),

@@ -58,6 +58,11 @@ impl Definition {
         Ok(Definition { rule: define.rule.into(), shadow: define.shadow, keys_max: quota.of(define.keys_max), limit })
     }
 
+    /// Numbers that came with a command and belong to no rule.
+    pub fn unnamed(limit: Limit, quota: KeyQuota) -> Definition {
+        Definition { rule: "".into(), shadow: false, keys_max: quota.any_rule_max, limit }
+    }
+
     /// What the engine is to count and bound the limit under.
     pub fn rule(&self) -> RuleRef<'_> {
         RuleRef { name: &self.rule, shadow: self.shadow, keys_max: Some(self.keys_max) }

@@ -65,6 +65,19 @@ impl Socket {
         }
     }
 
+    /// Waits for other threads alone.
+    pub(super) async fn wait_for(outlet: &Outlet, until: Option<Instant>) -> Event {
+        match until {
+            None => outlet.arrival().await,
+            Some(at) => {
+                if timeout_at(at, outlet.arrival()).await.is_err() {
+                    return Event::TimedOut;
+                }
+            }
+        }
+        Event::Arrived
+    }
+
     /// Writes the outbox: one system call unless the peer is slow.
     pub(super) async fn flush(&mut self) -> io::Result<()> {
         if self.outbox.is_empty() {

@@ -36,6 +36,10 @@ impl<T> Stage<T> {
         self.identities.push(identity);
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.commands.len()
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.commands.len() == BATCH_MAX
     }

@@ -21,13 +21,15 @@ pub struct Serve {
     pub child: Child,
     pub native: SocketAddr,
     pub http: SocketAddr,
+    pub resp: SocketAddr,
     log: BufReader<std::process::ChildStderr>,
 }
 
 impl Serve {
     pub fn start(args: &[&str]) -> Serve {
         let mut child = command()
-            .args(["serve", "--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--log-format", "json"])
+            .args(["serve", "--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--resp-addr", "127.0.0.1:0"])
+            .args(["--log-format", "json"])
             .args(args)
             .stderr(Stdio::piped())
             .spawn()
@@ -37,7 +39,7 @@ impl Serve {
         log.read_line(&mut line).unwrap();
         let serving: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
         let address = |field: &str| serving["fields"][field].as_str().unwrap().parse().unwrap();
-        Serve { native: address("native"), http: address("http"), child, log }
+        Serve { native: address("native"), http: address("http"), resp: address("resp"), child, log }
     }
 
     /// Sends a signal.

@@ -26,8 +26,13 @@ pub(crate) async fn check<D: Door + 'static>(
     open: impl FnOnce(&Node) -> Box<dyn FnOnce() -> D + Send>,
 ) {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let config =
-        Config { native_addr: any, http_addr: any, shards: shards.to_string().parse().unwrap(), ..Config::default() };
+    let config = Config {
+        native_addr: any,
+        http_addr: any,
+        resp_addr: any,
+        shards: shards.to_string().parse().unwrap(),
+        ..Config::default()
+    };
     let clock: &'static AtomicU64 = Box::leak(Box::default());
     let node = Node::start_on(Clock::set_by_hand(clock), config).await.unwrap();
     let open = open(&node);

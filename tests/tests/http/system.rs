@@ -35,7 +35,13 @@ impl System {
     pub async fn start(rules: &[&str]) -> System {
         let clock: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(HOUR_US)));
         let shards = "2".parse().unwrap();
-        let config = Config { native_addr: any_port(), http_addr: any_port(), shards, ..Config::default() };
+        let config = Config {
+            native_addr: any_port(),
+            http_addr: any_port(),
+            resp_addr: any_port(),
+            shards,
+            ..Config::default()
+        };
         let node = Node::start_on(Clock::set_by_hand(clock), config).await.unwrap();
         let rules = format!(r#"{{"defaults":{{"retry_jitter":"0"}},"rule":[{}]}}"#, rules.join(","));
         System { node, clock, rules }
