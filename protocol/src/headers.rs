@@ -15,12 +15,15 @@
 //!
 //! Not here: how headers are put into a response (`tallyring-client`, and the doors of the server), and which rule speaks.
 
+mod name;
 mod policy;
 mod retry_after;
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use self::name::{DELTA, EPOCH, POLICY, RATELIMIT, Triple};
+pub use self::name::{Name, RETRY_AFTER};
 pub use self::policy::Policy;
 pub use self::retry_after::{RETRY_JITTER_MAX, retry_after_s};
 use crate::rules::HeaderFamily;
@@ -72,7 +75,7 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Gives `put` the name, in lower case, and the value of each header of these families. Nothing if no rule applies.
+    /// Gives `put` the name and the value of each header of these families. Nothing if no rule applies.
     ///
     /// ```
     /// use std::time::Duration;
@@ -85,49 +88,43 @@ impl Told<'_> {
     /// let told = Told { budgets: &[budget], speaker: Some(0), now_us: 1_700_000_000_000_000 };
     ///
     /// let mut lines = Vec::new();
-    /// told.write(&HeaderFamily::ALL, |name, value| lines.push(format!("{name}: {value}")));
+    /// told.write(&HeaderFamily::ALL, |name, value| lines.push(format!("{}: {value}", name.title)));
     /// assert_eq!(lines, [
-    ///     "ratelimit-limit: 10",
-    ///     "ratelimit-remaining: 4",
-    ///     "ratelimit-reset: 13",
-    ///     "x-ratelimit-limit: 10",
-    ///     "x-ratelimit-remaining: 4",
-    ///     "x-ratelimit-reset: 1700000013",
-    ///     "ratelimit-policy: \"minute\";q=10;w=60",
-    ///     "ratelimit: \"minute\";r=4;t=13",
+    ///     "RateLimit-Limit: 10",
+    ///     "RateLimit-Remaining: 4",
+    ///     "RateLimit-Reset: 13",
+    ///     "X-RateLimit-Limit: 10",
+    ///     "X-RateLimit-Remaining: 4",
+    ///     "X-RateLimit-Reset: 1700000013",
+    ///     "RateLimit-Policy: \"minute\";q=10;w=60",
+    ///     "RateLimit: \"minute\";r=4;t=13",
     /// ]);
     /// ```
-    pub fn write(&self, families: &[HeaderFamily], mut put: impl FnMut(&'static str, String)) {
+    pub fn write(&self, families: &[HeaderFamily], mut put: impl FnMut(Name, String)) {
         for family in families {
             match family {
-                HeaderFamily::RateLimit => self.write_delta(&mut put),
-                HeaderFamily::XRateLimit => self.write_epoch(&mut put),
+                HeaderFamily::RateLimit => self.write_triple(&DELTA, seconds_up, &mut put),
+                HeaderFamily::XRateLimit => self.write_triple(&EPOCH, |wait| self.epoch_s(wait), &mut put),
                 HeaderFamily::Structured => self.write_structured(&mut put),
             }
         }
     }
 
-    fn write_delta(&self, put: &mut impl FnMut(&'static str, String)) {
+    /// What the speaker says, in numbers alone.
+    fn write_triple(&self, names: &Triple, reset: impl Fn(Duration) -> u64, put: &mut impl FnMut(Name, String)) {
         let Some(speaker) = self.speaking() else { return };
-        put("ratelimit-limit", speaker.limit.to_string());
-        put("ratelimit-remaining", speaker.remaining.to_string());
-        put("ratelimit-reset", seconds_up(speaker.reset_after).to_string());
-    }
-
-    fn write_epoch(&self, put: &mut impl FnMut(&'static str, String)) {
-        let Some(speaker) = self.speaking() else { return };
-        put("x-ratelimit-limit", speaker.limit.to_string());
-        put("x-ratelimit-remaining", speaker.remaining.to_string());
-        put("x-ratelimit-reset", self.epoch_s(speaker.reset_after).to_string());
+        put(names.limit, speaker.limit.to_string());
+        put(names.remaining, speaker.remaining.to_string());
+        put(names.reset, reset(speaker.reset_after).to_string());
     }
 
     /// Draft -10. The open changes to it rename `r` and `t`: they are written here and nowhere else.
-    fn write_structured(&self, put: &mut impl FnMut(&'static str, String)) {
+    fn write_structured(&self, put: &mut impl FnMut(Name, String)) {
         if self.budgets.is_empty() {
             return;
         }
-        put("ratelimit-policy", list(self.budgets, |out, budget| budget.policy.write(out)));
-        put("ratelimit", list(self.budgets, write_budget));
+        put(POLICY, list(self.budgets, |out, budget| budget.policy.write(out)));
+        put(RATELIMIT, list(self.budgets, write_budget));
     }
 
     fn speaking(&self) -> Option<&Budget<'_>> {

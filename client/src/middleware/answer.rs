@@ -60,7 +60,7 @@ fn write(headers: &mut HeaderMap, decision: &Decision, now_us: u64) {
     let speaker = budgets.iter().position(|budget| Some(budget.policy.name) == speaker);
     Told { budgets: &budgets, speaker, now_us }.write(&defaults.headers, |name, value| {
         let value = HeaderValue::try_from(value).expect("the writer writes printable ASCII");
-        headers.insert(HeaderName::from_static(name), value);
+        headers.insert(HeaderName::from_static(name.lower), value);
     });
 }
 

@@ -11,7 +11,7 @@ fn budget(name: &str, limit: u64, remaining: u64, wait_us: u64) -> Budget<'_> {
 /// Compares everything that is sent, a header a line.
 fn check(told: &Told<'_>, families: &[HeaderFamily], expect: &[&str]) {
     let mut lines = Vec::new();
-    told.write(families, |name, value| lines.push(format!("{name}: {value}")));
+    told.write(families, |name, value| lines.push(format!("{}: {value}", name.lower)));
     assert_eq!(lines, expect);
 }
 
@@ -74,7 +74,7 @@ fn a_request_that_no_rule_counts_is_told_nothing() {
 fn no_two_families_write_the_same_header() {
     let told = Told { budgets: &[budget("p", 10, 7, 1)], speaker: Some(0), now_us: 0 };
     let mut names = Vec::new();
-    told.write(&HeaderFamily::ALL, |name, _| names.push(name));
+    told.write(&HeaderFamily::ALL, |name, _| names.push(name.lower));
     let distinct: std::collections::BTreeSet<_> = names.iter().collect();
     assert_eq!((names.len(), distinct.len()), (8, 8));
 }
@@ -85,7 +85,7 @@ fn the_largest_numbers_are_cut_and_do_not_wrap() {
     let told = Told { budgets: &[huge], speaker: Some(0), now_us: u64::MAX };
     let mut lines = Vec::new();
     told.write(&[HeaderFamily::Structured, HeaderFamily::XRateLimit], |name, value| {
-        lines.push(format!("{name}: {value}"));
+        lines.push(format!("{}: {value}", name.lower));
     });
     assert_eq!(lines[1], r#"ratelimit: "p";r=999999999999999;t=999999999999999"#);
     assert_eq!(lines[4], "x-ratelimit-reset: 18446744073710");
