@@ -60,22 +60,13 @@ impl Arrears {
     /// Notes what was admitted.
     pub(crate) fn owe(&self, new: Owed) {
         let mut book = self.0.lock();
-        let has_room = book.owed.len() < KEYS_MAX;
-        let Book { owed, sums } = &mut *book;
-        match owed.get_mut(&new.identity) {
-            Some(old) => {
-                if is_forgotten(old.limit.definition().limit, old.at, new.at) {
-                    sums.owed -= std::mem::take(&mut old.units);
-                }
-                sums.owed = sums.owed.saturating_add(new.units);
-                *old = Owed { units: old.units.saturating_add(new.units), ..new };
-            }
-            None if has_room => {
-                sums.owed = sums.owed.saturating_add(new.units);
-                owed.insert(new.identity, new);
-            }
-            None => sums.lost = sums.lost.saturating_add(new.units),
-        }
+        book.sums.owed = book.sums.owed.saturating_add(new.units);
+        book.enter(new);
+    }
+
+    /// Puts back what was taken and surely not charged.
+    pub(crate) fn put_back(&self, taken: Owed) {
+        self.0.lock().enter(taken);
     }
 
     /// What was admitted has been given back.
@@ -93,15 +84,17 @@ impl Arrears {
 
     /// Takes up to `most` keys out, to charge what they owe; what the store has forgotten anyway is left out.
     ///
-    /// For each of them [`charged`](Arrears::charged), [`lost`](Arrears::lost) or [`owe`](Arrears::owe) is to follow.
+    /// For each of them [`charged`](Arrears::charged), [`lost`](Arrears::lost) or [`put_back`](Arrears::put_back) is to
+    /// follow; until then they are owed.
     pub(crate) fn take(&self, now: Timestamp, most: usize) -> Vec<Owed> {
         let mut book = self.0.lock();
         let mut taken = Vec::new();
         while taken.len() < most
             && let Some((_, owed)) = book.owed.pop_first()
         {
-            book.sums.owed -= owed.units;
-            if !is_forgotten(owed.limit.definition().limit, owed.at, now) {
+            if is_forgotten(owed.limit.definition().limit, owed.at, now) {
+                book.sums.owed -= owed.units;
+            } else {
                 taken.push(owed);
             }
         }
@@ -110,14 +103,13 @@ impl Arrears {
 
     /// The store has charged them.
     pub(crate) fn charged(&self, units: u64) {
-        let mut book = self.0.lock();
-        book.sums.charged = book.sums.charged.saturating_add(units);
+        let sums = &mut self.0.lock().sums;
+        (sums.owed, sums.charged) = (sums.owed - units, sums.charged.saturating_add(units));
     }
 
     /// They will not be charged.
     pub(crate) fn lost(&self, units: u64) {
-        let mut book = self.0.lock();
-        book.sums.lost = book.sums.lost.saturating_add(units);
+        self.0.lock().sums.lose(units);
     }
 
     /// Whether nobody owes anything.
@@ -128,6 +120,31 @@ impl Arrears {
     /// How much there is of each kind.
     pub(crate) fn sums(&self) -> Sums {
         self.0.lock().sums
+    }
+}
+
+impl Book {
+    /// Adds to what a key owes; its sum is counted already.
+    fn enter(&mut self, new: Owed) {
+        let has_room = self.owed.len() < KEYS_MAX;
+        match self.owed.get_mut(&new.identity) {
+            Some(old) => {
+                if is_forgotten(old.limit.definition().limit, old.at, new.at) {
+                    self.sums.owed -= std::mem::take(&mut old.units);
+                }
+                *old = Owed { units: old.units.saturating_add(new.units), at: new.at.max(old.at), ..new };
+            }
+            None if has_room => {
+                self.owed.insert(new.identity, new);
+            }
+            None => self.sums.lose(new.units),
+        }
+    }
+}
+
+impl Sums {
+    fn lose(&mut self, units: u64) {
+        (self.owed, self.lost) = (self.owed - units, self.lost.saturating_add(units));
     }
 }
 
@@ -177,6 +194,7 @@ mod tests {
         assert_eq!(arrears.sums(), sums(6, 0, 0));
         let taken = arrears.take(at(9), 10);
         assert_eq!((taken.len(), taken[0].units), (1, 6));
+        assert_eq!((arrears.sums(), arrears.is_empty()), (sums(6, 0, 0), true), "owed until it is charged");
         arrears.charged(6);
         assert_eq!((arrears.sums(), arrears.is_empty()), (sums(0, 6, 0), true));
     }
@@ -186,6 +204,18 @@ mod tests {
         let arrears = Arrears::default();
         (0..5).for_each(|n| arrears.owe(owed(n, 1, 0)));
         assert_eq!([3, 3, 3].map(|most| arrears.take(at(0), most).len()), [3, 2, 0]);
+    }
+
+    #[test]
+    fn what_could_not_be_charged_is_owed_again_and_what_may_have_been_is_lost() {
+        let arrears = Arrears::default();
+        (0..2).for_each(|n| arrears.owe(owed(n, 3, 0)));
+        let mut taken = arrears.take(at(0), 9).into_iter();
+        arrears.owe(owed(0, 1, 1));
+        arrears.put_back(taken.next().unwrap());
+        arrears.lost(taken.next().unwrap().units);
+        assert_eq!(arrears.sums(), sums(4, 0, 3));
+        assert_eq!(arrears.take(at(0), 9)[0].units, 4);
     }
 
     #[test]

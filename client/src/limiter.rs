@@ -126,6 +126,9 @@ impl RateLimiter {
 
     /// Decides by every rule that applies, and charges all of them or none. Answers within the store's deadline,
     /// whatever happens. The call is not needed any more once this has returned its future.
+    ///
+    /// Dropped before it is ready, the future gives back what some rules have charged; the question that is under way
+    /// may be charged all the same.
     pub fn check<'a>(&'a self, call: &Call<'_>) -> impl Future<Output = Decision> + Send + use<'a> {
         self.check_groups(call, &GroupFilter::All)
     }

@@ -126,11 +126,9 @@ impl Tab {
         if self.parts.is_empty() || self.refuses_here() {
             return;
         }
-        if self.manner == Manner::Check {
-            self.spend_grants().await;
-        }
+        let has_taken = self.manner == Manner::Check && self.spend_grants().await;
         let mut batch = self.next_batch();
-        if batch.len() == self.parts.len() && self.manner == Manner::Check {
+        if batch.len() == self.parts.len() && self.manner == Manner::Check && !has_taken {
             self.ask(None, &batch).await; // atomic by itself, and the whole deadline is left
         } else {
             while !batch.is_empty() {
@@ -191,14 +189,17 @@ impl Tab {
         own.flatten().as_ref().map(Verdict::prefiltered)
     }
 
-    /// Pays out of grants what can be paid so, and takes more ahead for what cannot.
-    async fn spend_grants(&mut self) {
+    /// Pays out of grants what can be paid so, and takes more ahead for what cannot; says whether it had to.
+    async fn spend_grants(&mut self) -> bool {
+        let mut has_taken = false;
         for at in 0..self.parts.len() {
             if self.limited(at).grants.is_some() && self.parts[at].is_payable() && !self.spend_grant(at) {
                 self.take_grant(at).await;
                 self.spend_grant(at);
+                has_taken = true;
             }
         }
+        has_taken
     }
 
     fn spend_grant(&mut self, at: usize) -> bool {
@@ -217,7 +218,8 @@ impl Tab {
             return;
         }
         let units = grants.units_for(part.ask.cost);
-        let granted = self.inner.store.take(limited.handle(), &part.key, units, 0).await;
+        let store = self.inner.store.until(self.deadline());
+        let granted = store.take(limited.handle(), &part.key, units, 0).await;
         grants.taken(self.inner.now(), part.identity, granted.ok());
     }
 

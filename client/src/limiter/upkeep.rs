@@ -46,7 +46,7 @@ impl Inner {
         while let Some(debt) = owed.next() {
             if let Err(error) = self.charge(&debt).await {
                 tracing::debug!(%error, "what the fallback admitted is charged later");
-                owed.chain([debt]).for_each(|debt| self.arrears.owe(debt));
+                owed.chain([debt]).for_each(|debt| self.arrears.put_back(debt));
                 return;
             }
         }
