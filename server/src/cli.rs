@@ -1,8 +1,14 @@
 //! The commands of the binary.
 
 pub mod bench;
+pub mod check;
 #[cfg(not(feature = "sim"))]
 pub mod demo;
+mod exit;
+mod instant;
+mod remote;
+pub mod reset;
+pub mod rules;
 mod rules_file;
 pub mod serve;
 pub mod trace;
@@ -26,6 +32,13 @@ enum Command {
     /// Run a node and a gateway in one process, to try with curl.
     #[cfg(not(feature = "sim"))]
     Demo(demo::DemoArgs),
+    /// Validate, publish, read and compare rules; look back, go back.
+    #[command(subcommand)]
+    Rules(rules::RulesCommand),
+    /// Ask for one decision.
+    Check(Box<check::CheckArgs>),
+    /// Give a key its whole budget back.
+    Reset(reset::ResetArgs),
     /// Measure decisions a second, CPU and latency, beside Redis in the same run.
     Bench(bench::BenchArgs),
     /// Read events as JSON lines on stdin, print a decision for each: the serving engine on a virtual clock.
@@ -39,6 +52,9 @@ impl Cli {
             Command::Serve(args) => serve::run(*args),
             #[cfg(not(feature = "sim"))]
             Command::Demo(args) => demo::run(&args),
+            Command::Rules(command) => rules::run(command),
+            Command::Check(args) => check::run(&args),
+            Command::Reset(args) => reset::run(&args),
             Command::Bench(args) => bench::run(args),
             Command::Trace => run_trace(),
         }

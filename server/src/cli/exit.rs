@@ -1,0 +1,68 @@
+//! How commands end, for scripts.
+
+use std::process::ExitCode;
+
+/// What a command's exit code says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// Done; of a check: allowed.
+    Good = 0,
+    /// What was given makes no sense, or was refused.
+    Invalid = 1,
+    /// The command line makes no sense; clap ends so too.
+    Usage = 2,
+    /// A check was denied.
+    Denied = 3,
+    /// The node cannot be reached, or does not answer.
+    Unreachable = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// A failure of a command: what to say on stderr, and how to end.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// How to end.
+    pub(super) exit: Exit,
+    /// What to say, whole lines without the last line's end.
+    pub(super) said: String,
+}
+
+impl Failure {
+    /// Something that was given makes no sense, or was refused.
+    pub(super) fn invalid(said: impl ToString) -> Failure {
+        Failure { exit: Exit::Invalid, said: format!("tallyring: {}", said.to_string()) }
+    }
+
+    /// The command line makes no sense.
+    pub(super) fn usage(said: impl ToString) -> Failure {
+        Failure { exit: Exit::Usage, said: format!("tallyring: {}", said.to_string()) }
+    }
+
+    /// Nobody answers.
+    pub(super) fn unreachable(said: impl ToString) -> Failure {
+        Failure { exit: Exit::Unreachable, said: format!("tallyring: {}", said.to_string()) }
+    }
+}
+
+/// Ends a command: what it failed with goes to stderr.
+pub(super) fn end(result: Result<Exit, Failure>) -> ExitCode {
+    match result {
+        Ok(exit) => exit.into(),
+        Err(Failure { exit, said }) => {
+            eprintln!("{said}");
+            exit.into()
+        }
+    }
+}
+
+/// Writes to stdout. Whoever has closed it has had enough: that is no failure.
+pub(super) fn say(text: impl AsRef<str>) -> Exit {
+    use std::io::Write as _;
+    let _ = std::io::stdout().write_all(text.as_ref().as_bytes());
+    Exit::Good
+}
