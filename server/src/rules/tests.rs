@@ -23,7 +23,7 @@ fn rule(id: &str, limit: u64) -> String {
 }
 
 fn tiered(id: &str, tier: &str, limit: u64) -> String {
-    format!("{}match = {{ tier = \"{tier}\" }}\n", rule(id, limit))
+    format!("{}match = {{ tier = \"{tier}\" }}\nrank = {limit}\n", rule(id, limit))
 }
 
 fn text(text: impl Into<String>) -> Text {
@@ -91,7 +91,7 @@ mod on_a_clock_set_by_hand {
     fn a_document_that_makes_no_sense_changes_nothing() {
         let rules = memory();
         rules.publish(&document(rule("a", 1))).unwrap();
-        for bad in ["[[rule]", "rule = 7", "[[rule]]\nid = \"a\"", "unknown = 1", &rule("a", 0)] {
+        for bad in ["[[rule]", "rule = 7", "[[rule]]\nid = \"a\"", "unknown = 1", &(rule("a", 1) + &rule("a", 2))] {
             let error = rules.publish(&document(bad)).unwrap_err();
             assert!(matches!(error, PublishError::Faults(_)), "{bad}: {error}");
             assert_eq!((rules.live().version, limits(&rules)), (version(1), vec![("a".to_owned(), 1)]));

@@ -35,9 +35,14 @@ impl Serve {
             .spawn()
             .unwrap();
         let mut log = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        log.read_line(&mut line).unwrap();
-        let serving: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+        let serving = loop {
+            let mut line = String::new();
+            log.read_line(&mut line).unwrap();
+            let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"));
+            if said["fields"]["message"] == "serving" {
+                break said;
+            }
+        };
         let address = |field: &str| serving["fields"][field].as_str().unwrap().parse().unwrap();
         Serve { native: address("native"), http: address("http"), resp: address("resp"), child, log }
     }

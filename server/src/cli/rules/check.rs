@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use tallyring_protocol::rules::RuleSet;
 
-use super::super::exit::{Exit, Failure};
+use super::super::exit::{Exit, Failure, say};
 use super::super::rules_file;
 use crate::config::RulesFile;
 use crate::rules::text::Fault;
@@ -19,8 +19,12 @@ pub struct CheckArgs {
 }
 
 pub(super) fn run(args: CheckArgs) -> Result<Exit, Failure> {
-    let (_, _) = read(args.file)?;
-    Ok(Exit::Good)
+    let (file, set) = read(args.file)?;
+    let (rules, make) = match set.rules().len() {
+        1 => ("1 rule".to_owned(), "makes"),
+        number => (format!("{number} rules"), "make"),
+    };
+    Ok(say(format!("{}: {rules} {make} sense\n", file.path.display())))
 }
 
 /// Reads a file that makes sense; warnings go to stderr.

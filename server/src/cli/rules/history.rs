@@ -75,8 +75,7 @@ mod tests {
             comment: comment.to_owned(),
         };
         let versions = vec![entry(10, "alice@laptop (127.0.0.1)", "more for the free tier"), entry(9, "10.0.0.7", "")];
-        let expect = "\
-  version  published             by                        comment
+        let expect = "  version  published             by                        comment
 *      10  2026-06-01 00:00:10Z  alice@laptop (127.0.0.1)  more for the free tier
         9  2026-06-01 00:00:09Z  10.0.0.7
 ";

@@ -1,0 +1,253 @@
+//! `tallyring rules`, `reset` and `check` as people and scripts meet them: what they print and how they end.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test of a process may wait and panic")]
+
+mod common;
+
+use std::path::PathBuf;
+
+use common::{Serve, command};
+
+const RULES: &str = r#"# for everybody
+[[rule]]
+id = "per-ip"
+group = "ip"
+key = ["ip"]
+algorithm = "token_bucket"
+limit = 300
+window = "1h"
+burst = 3
+
+[[rule]]
+id = "free-charges"
+match = { tier = "free", route = "POST /v1/charges" }
+key = ["client"]
+algorithm = "fixed_window"
+limit = 2
+calendar = "month"
+"#;
+
+/// A node, and a folder to work in.
+struct Shell {
+    node: Serve,
+    dir: tempfile::TempDir,
+}
+
+/// How a command ended.
+#[derive(Debug, PartialEq)]
+struct Ended {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Shell {
+    fn start(args: &[&str]) -> Shell {
+        Shell { node: Serve::start(args), dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        self.run_as("", args)
+    }
+
+    fn run_as(&self, token: &str, args: &[&str]) -> Ended {
+        let output = command()
+            .args(args)
+            .current_dir(self.dir.path())
+            .env("TALLYRING_HTTP_ADDR", self.node.http.to_string())
+            .env("TALLYRING_NATIVE_ADDR", self.node.native.to_string())
+            .env("TALLYRING_AUTHOR", "alice")
+            .env("TALLYRING_TOKEN", token)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Ended { code: output.status.code().unwrap(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// Runs a command that must end with `code` and print this on stdout, or what this begins with on stderr.
+    fn check(&self, args: &[&str], code: i32, expect: &str) {
+        let ended = self.run(args);
+        let said = if code == 0 || code == 3 { &ended.stdout == expect } else { ended.stderr.starts_with(expect) };
+        assert!(said && ended.code == code, "{args:?}\nexpected {code}: {expect}\n{ended:#?}");
+    }
+}
+
+/// The column of times, which differ: everything else of a table is compared.
+fn without_times(table: &str) -> String {
+    table.lines().map(|line| format!("{}…{}\n", &line[..11], &line[31..])).collect()
+}
+
+#[test]
+fn check_says_what_is_wrong_as_compilers_do() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("good.toml", RULES);
+    shell.check(&["rules", "check", "good.toml"], 0, "good.toml: 2 rules make sense\n");
+    shell.write("bad.toml", &RULES.replace("limit = 300", "limit = 0").replace("tier", "teir"));
+    let bad = shell.run(&["rules", "check", "bad.toml"]);
+    assert_eq!((bad.code, &*bad.stdout), (1, ""));
+    let lines: Vec<&str> = bad.stderr.lines().collect();
+    assert!(lines[0].starts_with("bad.toml:7: rule[0].limit: 0 is not in 1 ..= "), "{}", bad.stderr);
+    assert!(lines[1].starts_with("bad.toml:13: rule[1].match.teir: unknown field"), "{}", bad.stderr);
+    shell.check(&["rules", "check", "nowhere.toml"], 1, "tallyring: nowhere.toml: No such file or directory");
+    shell.check(&["rules", "check"], 2, "error: ");
+}
+
+#[test]
+fn push_pull_diff_history_and_rollback_tell_one_story() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("rules.toml", RULES);
+    shell.check(&["rules", "history"], 0, "nobody has published any rules\n");
+    shell.check(&["rules", "push", "rules.toml", "--comment", "the first ones"], 0, "version 1 is live\n");
+    shell.check(&["rules", "push", "rules.toml"], 0, "version 1 is live already: nothing has changed\n");
+    shell.check(&["rules", "diff", "rules.toml"], 0, "");
+    shell.check(&["rules", "pull"], 0, RULES);
+
+    shell.write("rules.toml", &RULES.replace("burst = 3", "burst = 5"));
+    let diff = "\
+--- live, version 1
++++ rules.toml
+@@ -6,7 +6,7 @@
+ algorithm = \"token_bucket\"
+ limit = 300
+ window = \"1h\"
+-burst = 3
++burst = 5
+ 
+ [[rule]]
+ id = \"free-charges\"
+";
+    shell.check(&["rules", "diff", "rules.toml"], 0, diff);
+    assert_eq!(shell.run(&["rules", "diff", "rules.toml", "--exit-code"]).code, 1);
+    shell.check(
+        &["rules", "push", "rules.toml", "--over", "7"],
+        1,
+        "tallyring: version 1 is live: somebody has pushed",
+    );
+    shell.check(&["rules", "push", "rules.toml", "--over", "1"], 0, "version 2 is live\n");
+    shell.check(&["rules", "rollback", "9"], 1, "tallyring: version 9 is not kept; versions from 1 up are");
+    shell.check(&["rules", "rollback", "1", "--comment", "too many"], 0, "version 3 is live\n");
+    shell.check(&["rules", "pull"], 0, RULES);
+    let history = "  version  …  by                 comment
+*       3  …  alice (127.0.0.1)  back to version 1: too many
+        2  …  alice (127.0.0.1)
+        1  …  alice (127.0.0.1)  the first ones
+";
+    let table = shell.run(&["rules", "history"]).stdout;
+    assert_eq!(without_times(&table), history, "{table}");
+}
+
+#[test]
+fn files_of_either_language_can_be_compared_with_what_is_live() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("rules.toml", RULES);
+    shell.run(&["rules", "push", "rules.toml"]);
+    let json = shell.run(&["rules", "pull", "--json"]).stdout;
+    shell.write("rules.json", json.trim_end());
+    shell.check(&["rules", "diff", "rules.json"], 0, "");
+    shell.check(&["rules", "push", "rules.json"], 0, "version 2 is live\n");
+    let diff = shell.run(&["rules", "diff", "rules.toml", "--exit-code"]);
+    assert!(diff.code == 1 && diff.stdout.contains("+# for everybody"), "the comment is all that was lost: {diff:#?}");
+}
+
+#[test]
+fn one_decision_from_the_shell_ends_as_scripts_need_it() {
+    let shell = Shell::start(&["--shards", "2"]);
+    let check = |args: &[&str], code, expect: &str| shell.check(&[&["check"], args].concat(), code, expect);
+    let month = ["acct", "--algorithm", "fixed_window", "--limit", "1", "--calendar", "month", "--json"];
+    let peek = shell.run(&[&["check"], &month[..], &["--cost", "0"]].concat());
+    assert!(peek.code == 0 && peek.stdout.contains("\"remaining\":1"), "{peek:#?}");
+    assert_eq!(shell.run(&[&["check"], &month[..]].concat()).code, 0);
+    assert_eq!(shell.run(&[&["check"], &month[..]].concat()).code, 3);
+    shell.check(&["reset", "acct"], 0, "the key has its whole budget again\n");
+    shell.check(&["reset", "acct"], 0, "nothing was counted under this key\n");
+    assert_eq!(shell.run(&[&["check"], &month[..]].concat()).code, 0);
+
+    check(&["k", "--limit", "2", "--window", "1h", "--cost", "0"], 0, "allowed: 2 of 2 left\n");
+    let never = "denied: 2 of 2 left, and no wait helps: it asks for more than there ever is\n";
+    check(&["k", "--limit", "2", "--window", "1h", "--cost", "3"], 3, never);
+    check(&["k", "--limit", "0", "--window", "1h"], 2, "tallyring: limit: 0 is not in 1 ..= ");
+    check(&["k", "--limit", "1", "--window", "1x"], 2, "tallyring: window: \"1x\" is no window");
+    check(&["k", "--limit", "1"], 2, "tallyring: window: missing");
+    check(&["k"], 2, "error: the following required arguments were not provided:\n  --limit <N>");
+    check(
+        &["k", "--limit", "1", "--window", "1h", "--tier", "x"],
+        2,
+        "error: the argument '[KEY]' cannot be used with",
+    );
+    shell.check(&["reset", &"k".repeat(513)], 2, "tallyring: key: ");
+}
+
+#[test]
+fn one_decision_by_the_rules_names_the_rule_that_speaks() {
+    let shell = Shell::start(&["--shards", "2"]);
+    let request = ["check", "--client", "c", "--tier", "free", "--ip", "203.0.113.9", "--method", "POST"];
+    let request = [&request[..], &["--path", "/v1/charges"]].concat();
+    shell.check(&request, 0, "allowed: no rule applies, by version 0 of the rules\n");
+    shell.write("rules.toml", RULES);
+    shell.run(&["rules", "push", "rules.toml"]);
+    for _ in 0..2 {
+        let allowed = shell.run(&request);
+        assert!(
+            allowed.code == 0 && allowed.stdout.starts_with("allowed by free-charges, by version 1"),
+            "{allowed:#?}"
+        );
+    }
+    let denied = shell.run(&[&request[..], &["--json"]].concat());
+    assert_eq!(denied.code, 3);
+    let said: serde_json::Value = serde_json::from_str(&denied.stdout).unwrap();
+    assert_eq!((&said["allowed"], &said["rule"]), (&false.into(), &"free-charges".into()));
+    assert_eq!((&said["source"], &said["level"], &said["version"]), (&"store".into(), &"denied".into(), &1.into()));
+    let rules: Vec<&str> = said["checks"].as_array().unwrap().iter().map(|c| c["rule"].as_str().unwrap()).collect();
+    assert_eq!(rules, ["per-ip", "free-charges"]);
+    assert_eq!(said["checks"][0]["remaining"], 1, "a denied request has charged nobody");
+    let other = ["check", "--client", "c", "--tier", "pro", "--path", "/v1/charges"];
+    shell.check(&other, 0, "allowed: no rule applies, by version 1 of the rules\n");
+}
+
+#[test]
+fn a_node_that_is_not_there_is_told_from_one_that_refuses() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("rules.toml", RULES);
+    let nobody = "127.0.0.1:9";
+    shell.check(&["rules", "pull", "--http-addr", nobody], 4, "tallyring: 127.0.0.1:9: Connection refused");
+    shell.check(&["rules", "push", "rules.toml", "--http-addr", nobody], 4, "tallyring: 127.0.0.1:9: ");
+    shell.check(&["reset", "k", "--http-addr", nobody], 4, "tallyring: 127.0.0.1:9: ");
+    let check = ["check", "k", "--limit", "1", "--window", "1h", "--native-addr", nobody];
+    shell.check(&check, 4, "tallyring: 127.0.0.1:9: no store answers");
+}
+
+#[test]
+fn a_token_comes_from_a_file_or_the_environment_and_is_never_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let hash = |token: &str| {
+        use sha2::Digest;
+        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let tokens = dir.path().join("tokens.toml");
+    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("g4teway"), hash("0perator")))
+        .unwrap();
+    let shell = Shell::start(&["--shards", "1", "--token-file", tokens.to_str().unwrap()]);
+    shell.write("rules.toml", RULES);
+    let push = ["rules", "push", "rules.toml"];
+    let said = |token| {
+        let ended = shell.run_as(token, &push);
+        assert!(token.is_empty() || !format!("{ended:?}").contains(token), "{ended:?}");
+        (ended.code, ended.stderr + &ended.stdout)
+    };
+    assert_eq!(said(""), (1, "tallyring: Authorization: Bearer TOKEN is needed\n".into()));
+    assert_eq!(said("gu3ss"), (1, "tallyring: the token is none of this node's\n".into()));
+    assert_eq!(said("g4teway"), (1, "tallyring: this token may read; to change anything takes an admin's\n".into()));
+    assert_eq!(said("0perator"), (0, "version 1 is live\n".into()));
+    shell.write("token", "0perator\n");
+    assert_eq!(shell.run(&["reset", "k", "--token-from", "token"]).code, 0);
+    shell.write("token", "two words\n");
+    let bad = shell.run(&["reset", "k", "--token-from", "token"]);
+    assert_eq!(bad.stderr, "tallyring: token: a token is 1 ..= 512 visible ASCII characters\n");
+    let check = ["check", "k", "--limit", "1", "--window", "1h"];
+    assert_eq!((shell.run_as("g4teway", &check).code, shell.run_as("gu3ss", &check).code), (0, 4));
+}
