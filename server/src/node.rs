@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use tallyring_engine::Bounds;
-use tallyring_protocol::{IdentityHasher, Node as Member, Topology};
+use tallyring_protocol::{IdentityHasher, Node as Member, RulesVersion, Topology};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -216,6 +216,7 @@ impl Parts {
             view: Arc::clone(&self.view),
             gateways: Arc::clone(&self.gateways),
             rules: Arc::clone(&self.rules),
+            told: self.rules.live().version,
         };
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
@@ -265,6 +266,8 @@ struct News {
     view: Arc<View>,
     gateways: Arc<Gateways>,
     rules: Arc<Rules>,
+    /// The rules that the shards begin with: nobody can publish before the HTTP door is open.
+    told: RulesVersion,
 }
 
 impl News {
@@ -283,10 +286,13 @@ impl News {
     /// Tells every shard which rules are live. Unlike a topology, of which there will be a next one, rules may stay for
     /// months: a shard whose mailbox is full is told again until it listens.
     async fn spread_rules(self: Arc<Self>) {
-        let mut told = self.rules.live().version;
+        let mut told = self.told;
         loop {
             self.rules.changed().await;
             let live = self.rules.live();
+            if live.version == told {
+                continue;
+            }
             for mailbox in self.mailboxes.iter() {
                 while mailbox.push(Message::Rules(Arc::clone(&live.frames))).is_err() {
                     tokio::time::sleep(RULES_RETRY).await;

@@ -13,18 +13,22 @@ use rustix::process::{Pid, Signal, kill_process};
 struct Demo {
     child: Child,
     gateway: String,
+    http: String,
     _stdout: BufReader<ChildStdout>,
 }
 
 impl Demo {
-    /// Starts a demo on a free port and reads the address off the first line it prints.
+    /// Starts a demo on a free port and reads the addresses off the first lines it prints.
     fn start() -> Demo {
         let mut child = demo("127.0.0.1:0").stdout(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut first = String::new();
-        stdout.read_line(&mut first).unwrap();
-        let gateway = first.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
-        Demo { child, gateway, _stdout: stdout }
+        let mut address = || {
+            let mut line = String::new();
+            stdout.read_line(&mut line).unwrap();
+            line.split("http://").nth(1).unwrap().split([',', ' ']).next().unwrap().to_owned()
+        };
+        let (gateway, http) = (address(), address());
+        Demo { child, gateway, http, _stdout: stdout }
     }
 
     fn get(&self, path: &str, key: &str) -> String {
@@ -68,6 +72,38 @@ fn ten_requests_pass_and_the_next_is_told_when_to_come_back() {
     assert!(refused.contains("quota-exceeded"), "{refused}");
     assert!(demo.get("/", "bob").starts_with("HTTP/1.1 200 "));
     assert!(demo.get("/counts", "bob").contains("denied"));
+}
+
+/// A push is in force in every connected gateway within this time.
+const IN_FORCE_MAX: Duration = Duration::from_secs(1);
+
+#[test]
+fn rules_that_are_pushed_are_in_force_within_a_second() {
+    let demo = Demo::start();
+    let dir = tempfile::tempdir().unwrap();
+    let rules = dir.path().join("rules.toml");
+    let run = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tallyring"))
+            .args(args)
+            .current_dir(dir.path())
+            .env("TALLYRING_HTTP_ADDR", &demo.http)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let in_force = |policy: &str| {
+        let begun = Instant::now();
+        while !demo.get("/", "alice").contains(policy) {
+            assert!(begun.elapsed() < IN_FORCE_MAX, "{policy} is not in force after {:?}", begun.elapsed());
+        }
+    };
+    in_force("ratelimit-policy: \"demo\";q=10;w=30\r\n");
+    std::fs::write(&rules, run(&["rules", "pull"]).replace("burst = 10", "burst = 5")).unwrap();
+    assert_eq!(run(&["rules", "push", "rules.toml"]), "version 2 is live\n");
+    in_force("ratelimit-policy: \"demo\";q=5;w=15\r\n");
+    assert_eq!(run(&["rules", "rollback", "1"]), "version 3 is live\n");
+    in_force("ratelimit-policy: \"demo\";q=10;w=30\r\n");
 }
 
 #[test]

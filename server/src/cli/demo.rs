@@ -14,16 +14,20 @@ use axum::routing::get;
 use axum::{Router, extract::Path};
 use clap::Args;
 use tallyring_client::middleware::{Identity, RateLimitLayer, header};
-use tallyring_client::{RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig};
+use tallyring_client::{RateLimiter, RateLimiterConfig, Store, StoreConfig};
+use tallyring_protocol::rules::parse;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::fail;
-use crate::config::Config;
+use crate::config::{Config, RulesFile};
 use crate::node::Node;
 use crate::sys::net::Bound;
 
-/// Units that a full bucket holds: a person empties it with curl in a few seconds.
+/// The rules that the demo begins with.
+const RULES: &str = include_str!("demo/rules.toml");
+
+/// Units that a full bucket of the sample rules holds: a person empties it with curl in a few seconds.
 const BURST: u64 = 10;
 
 /// Seconds until a used unit is back: an empty bucket is whole again in half a minute.
@@ -65,13 +69,7 @@ async fn demo(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     let gateway = Bound::listen(listen).await.map_err(|error| {
         format!("{listen}: {error}: stop what listens there, or give another address with --listen")
     })?;
-    let node = Node::start(Config {
-        native_addr: LOOPBACK_ANY,
-        http_addr: LOOPBACK_ANY,
-        resp_addr: LOOPBACK_ANY,
-        ..Config::default()
-    })
-    .await?;
+    let node = Node::start(config()).await?;
     let limiter = limiter(node.native_addr());
     if !limiter.store().ready(READY_MAX).await {
         return Err("the gateway does not reach its store".into());
@@ -84,14 +82,22 @@ async fn demo(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn config() -> Config {
+    let rules = RulesFile { path: "demo".into(), text: RULES.to_owned().into() };
+    Config {
+        native_addr: LOOPBACK_ANY,
+        http_addr: LOOPBACK_ANY,
+        resp_addr: LOOPBACK_ANY,
+        rules: Some(rules),
+        ..Config::default()
+    }
+}
+
+/// A limiter that enforces the sample rules from its first request on, and then whatever the store says.
 fn limiter(store: SocketAddr) -> RateLimiter {
     let seeds = vec![store.to_string()];
     let store = Store::open(StoreConfig { seeds, name: "demo gateway".to_owned(), ..StoreConfig::default() });
-    let rule = format!(
-        r#"{{"id":"demo","key":["client"],"missing":"ip","algorithm":"token_bucket","limit":1,"window":"{REFILL_S}s","burst":{BURST}}}"#
-    );
-    let baked_in =
-        RuleSet::from_json(format!(r#"{{"rule":[{rule}]}}"#).as_bytes()).expect("the demo's rule makes sense");
+    let baked_in = parse(RULES).expect("the demo's rules make sense").rules;
     RateLimiter::new(store, RateLimiterConfig { baked_in, ..RateLimiterConfig::default() })
 }
 
@@ -152,7 +158,7 @@ impl fmt::Display for Tour {
             f,
             "\
 gateway  http://{gateway}, a toy backend behind the limiter
-store    {native} speaks the native protocol, http://{http}/metrics is for Prometheus
+store    {native} speaks the native protocol, http://{http} has the rules and /metrics for Prometheus
 limit    {BURST} requests at once for each X-Api-Key (else each address), then 1 every {REFILL_S} s; whole again after {whole_s} s
 
 Try, in another terminal:
@@ -171,6 +177,13 @@ Try, in another terminal:
   # who decided, and how often
   curl http://{gateway}/counts
 
+  # other rules, in force at once: edit the file before you push it
+  export TALLYRING_HTTP_ADDR={http}
+  tallyring rules pull > rules.toml
+  tallyring rules diff rules.toml
+  tallyring rules push rules.toml --comment 'more for everybody'
+  tallyring rules history; tallyring rules rollback 1
+
 Ctrl-C stops it.
 "
         )
@@ -179,14 +192,25 @@ Ctrl-C stops it.
 
 #[cfg(test)]
 mod tests {
+    use tallyring_protocol::PeriodCode;
+
     use super::*;
+
+    #[test]
+    fn the_sample_rules_are_those_of_the_tour_and_leave_nothing_to_warn_of() {
+        let parsed = parse(RULES).unwrap();
+        assert_eq!(parsed.warnings, []);
+        let numbers = *parsed.rules.rules()[0].numbers().unwrap();
+        let refill = PeriodCode::Micros(REFILL_S * 1_000_000);
+        assert_eq!((numbers.limit, numbers.period, numbers.burst), (1, refill, BURST));
+    }
 
     #[test]
     fn the_tour_names_the_addresses_and_the_limit() {
         let address = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
         let text = Tour { gateway: address(8080), native: address(1), http: address(2) }.to_string();
         for part in
-            ["http://127.0.0.1:8080/", "10 requests at once", "1 every 3 s", "%{http_code}", "127.0.0.1:2/metrics"]
+            ["http://127.0.0.1:8080/", "10 requests at once", "1 every 3 s", "%{http_code}", "http://127.0.0.1:2 has"]
         {
             assert!(text.contains(part), "{part}: {text}");
         }

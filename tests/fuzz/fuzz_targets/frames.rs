@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tallyring_protocol::bounds::{REPLY_BYTES_MAX, REQUEST_BYTES_MAX};
+use tallyring_protocol::rules::RuleSet;
 use tallyring_protocol::{Frame, Hello, Reply, Request, Topology, frame};
 
 fuzz_target!(|bytes: &[u8]| {
@@ -13,8 +14,9 @@ fuzz_target!(|bytes: &[u8]| {
         read_as_hello(&frame);
         rest = &rest[taken..];
     }
-    // Mutation seldom finds a topology behind a frame's header: the bytes are read as one, too.
+    // Mutation seldom finds a topology or rules behind a frame's header: the bytes are read as both, too.
     read_as_topology(bytes);
+    read_as_rules(bytes);
 });
 
 /// The one frame that `bytes` are. What we write must be whole, and within the bound of who may send it.
@@ -39,8 +41,10 @@ fn read_as_reply(frame: &Frame<'_>) {
     reply.encode(frame.id, &mut bytes);
     let again = only(&bytes, REPLY_BYTES_MAX);
     assert_eq!(again.kind, frame.kind);
-    if let Reply::Topology(json) = &reply {
-        read_as_topology(json);
+    match &reply {
+        Reply::Topology(json) => read_as_topology(json),
+        Reply::Rules(rules) => read_as_rules(&rules.json),
+        _ => {}
     }
     assert_eq!(Reply::decode(&again), Ok(reply));
 }
@@ -55,4 +59,10 @@ fn read_as_hello(frame: &Frame<'_>) {
 fn read_as_topology(json: &[u8]) {
     let Ok(topology) = Topology::from_json(json) else { return };
     assert_eq!(Topology::from_json(&topology.to_json()), Ok(topology));
+}
+
+fn read_as_rules(json: &[u8]) {
+    let Ok(rules) = RuleSet::from_json(json) else { return };
+    let again = RuleSet::from_json(rules.to_json().as_bytes()).expect("rules that we wrote");
+    assert_eq!(again.document(), rules.document());
 }
