@@ -67,8 +67,9 @@ fn ten_requests_pass_and_the_next_is_told_when_to_come_back() {
     }
     let refused = demo.get("/", "alice");
     assert!(refused.starts_with("HTTP/1.1 429 "), "{refused}");
-    let retry_after = ["retry-after: 1\r\n", "retry-after: 2\r\n", "retry-after: 3\r\n"];
-    assert!(retry_after.iter().any(|header| refused.contains(header)), "{refused}");
+    // A unit is back within three seconds, and up to a fifth more is told so that not everybody comes at once.
+    let retry_after = (1..=4).any(|seconds| refused.contains(&format!("retry-after: {seconds}\r\n")));
+    assert!(retry_after, "{refused}");
     assert!(refused.contains("quota-exceeded"), "{refused}");
     assert!(demo.get("/", "bob").starts_with("HTTP/1.1 200 "));
     assert!(demo.get("/counts", "bob").contains("denied"));
