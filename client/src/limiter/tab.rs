@@ -405,7 +405,7 @@ impl Tab {
                 }
                 Spent::Local { units } => self.inner.fallback.refund(self.inner.now(), self.whose(at), units),
                 Spent::Store { units, at_us } => {
-                    words.push(undo::Word::refund(at, limited.handle(), part, units, at_us))
+                    words.push(undo::Word::refund(at, limited.handle(), part, units, at_us));
                 }
                 Spent::Reserved(reservation) => words.push(undo::Word::Settle(*reservation)),
             }
