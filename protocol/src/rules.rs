@@ -38,7 +38,7 @@ pub use self::defaults::{Defaults, HeaderFamily};
 pub use self::document::{DefaultsDoc, Document, MatchDoc, RuleDoc};
 pub use self::error::RuleError;
 pub use self::fraction::{Fraction, FractionError};
-pub use self::key::{KeyPart, PART_BYTES_MAX, PARTS_OF_KEY_MAX};
+pub use self::key::{DescribedKey, DescribedValue, KeyPart, PART_BYTES_MAX, PARTS_OF_KEY_MAX};
 pub use self::numbers::{LOG_UNITS_MAX, Numbers, UNITS_MAX, WINDOW_US_MAX, algorithm_from_name, algorithm_name};
 #[cfg(feature = "parse")]
 pub use self::parse::{Fault, Parsed, Syntax, parse};

@@ -7,6 +7,7 @@ pub mod demo;
 mod exit;
 mod instant;
 mod remote;
+pub mod replay;
 pub mod reset;
 pub mod rules;
 mod rules_file;
@@ -41,6 +42,8 @@ enum Command {
     Reset(reset::ResetArgs),
     /// Measure decisions a second, CPU and latency, beside Redis in the same run.
     Bench(bench::BenchArgs),
+    /// Say what rules would have done to an access log.
+    Replay(replay::ReplayArgs),
     /// Read events as JSON lines on stdin, print a decision for each: the serving engine on a virtual clock.
     Trace,
 }
@@ -56,6 +59,7 @@ impl Cli {
             Command::Check(args) => check::run(&args),
             Command::Reset(args) => reset::run(&args),
             Command::Bench(args) => bench::run(args),
+            Command::Replay(args) => replay::run(&args),
             Command::Trace => run_trace(),
         }
     }

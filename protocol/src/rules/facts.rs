@@ -1,7 +1,8 @@
 //! What is known about one request, in the spelling that rules compare and keys contain.
 
-use std::io::Write as _;
-use std::net::IpAddr;
+use std::cell::OnceCell;
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr};
 
 use smallvec::SmallVec;
 
@@ -12,44 +13,40 @@ use super::subject::Subject;
 /// Room for the longest address with its prefix: `ffff:…:ffff/128`, 43 bytes.
 const ADDRESS_BYTES: usize = 64;
 
-/// Room that [`Facts`] borrows from, so that finding them out allocates nothing.
-#[derive(Default)]
-pub(crate) struct FactsBuffer {
-    path: PathBuffer,
-    ip: SmallVec<[u8; ADDRESS_BYTES]>,
-}
-
 /// A request whose path and address are in normal form, and whose empty values are absent.
-#[derive(Clone, Copy)]
 pub(crate) struct Facts<'a> {
     pub(crate) client: Option<&'a str>,
     pub(crate) tenant: Option<&'a str>,
     pub(crate) tier: Option<&'a str>,
     pub(crate) address: Option<IpAddr>,
-    /// The address as keys have it.
-    pub(crate) ip: Option<&'a str>,
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
+    ipv6_bits: u8,
+    /// The address as keys have it, once somebody has asked.
+    ip: OnceCell<AddressText>,
     subject: &'a Subject<'a>,
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn new(subject: &'a Subject<'a>, ipv6_bits: u8, buffer: &'a mut FactsBuffer) -> Facts<'a> {
-        let address = subject.ip.map(|ip| ip.to_canonical());
-        let FactsBuffer { path, ip } = buffer;
-        if let Some(address) = address {
-            write!(ip, "{}", ClientAddress::new(address, ipv6_bits)).expect("a vector takes all bytes");
-        }
+    /// What is known about `subject`; a path that has to be spelled anew is spelled in `path`.
+    pub(crate) fn new(subject: &'a Subject<'a>, ipv6_bits: u8, path: &'a mut PathBuffer) -> Facts<'a> {
         Facts {
             client: present(subject.client),
             tenant: present(subject.tenant),
             tier: present(subject.tier),
-            address,
-            ip: present(Some(std::str::from_utf8(ip).expect("an address is ASCII"))),
+            address: subject.ip.map(|ip| ip.to_canonical()),
             method: subject.method,
             path: normalise(subject.path, path),
+            ipv6_bits,
+            ip: OnceCell::new(),
             subject,
         }
+    }
+
+    /// The address as keys have it.
+    pub(crate) fn ip(&self) -> Option<&str> {
+        let address = self.address?;
+        Some(self.ip.get_or_init(|| AddressText::new(address, self.ipv6_bits)).as_str())
     }
 
     /// The header of that name, which is in lower case.
@@ -65,4 +62,59 @@ impl<'a> Facts<'a> {
 /// Nothing is no value: it would make one shared bucket of all who have none.
 fn present(value: Option<&str>) -> Option<&str> {
     value.filter(|value| !value.is_empty())
+}
+
+/// An address as text, without an allocation.
+#[derive(Default)]
+struct AddressText(SmallVec<[u8; ADDRESS_BYTES]>);
+
+impl AddressText {
+    fn new(address: IpAddr, ipv6_bits: u8) -> AddressText {
+        let mut text = AddressText::default();
+        match address {
+            IpAddr::V4(address) => text.push_ipv4(address),
+            IpAddr::V6(_) => {
+                write!(text, "{}", ClientAddress::new(address, ipv6_bits)).expect("a vector takes all text")
+            }
+        }
+        text
+    }
+
+    /// As `write!` would, in a tenth of the time: most requests are counted by address.
+    fn push_ipv4(&mut self, address: Ipv4Addr) {
+        for (at, octet) in address.octets().into_iter().enumerate() {
+            if at > 0 {
+                self.0.push(b'.');
+            }
+            for (power, is_last) in [(100, false), (10, false), (1, true)] {
+                if octet >= power || is_last {
+                    self.0.push(b'0' + octet / power % 10);
+                }
+            }
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("an address is ASCII")
+    }
+}
+
+impl std::fmt::Write for AddressText {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_reads_as_everywhere_else() {
+        for address in ["0.0.0.0", "1.20.100.255", "10.9.99.101", "2001:db8::1", "::"] {
+            let address: IpAddr = address.parse().unwrap();
+            assert_eq!(AddressText::new(address, 64).as_str(), ClientAddress::new(address, 64).to_string());
+        }
+    }
 }

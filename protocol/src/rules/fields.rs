@@ -114,8 +114,13 @@ impl<'f> Fields<'f> {
 
     fn read<T>(&mut self, name: &'static str, what: &str, read: impl FnOnce(Value) -> Result<T, Value>) -> Option<T> {
         self.known.push(name);
-        let read = read(self.table.remove(name)?).map_err(|other| expected(what, &other));
-        self.faults.take(self.path_of(name), read)
+        match read(self.table.remove(name)?) {
+            Ok(read) => Some(read),
+            Err(other) => {
+                self.faults.add(self.path_of(name), expected(what, &other));
+                None
+            }
+        }
     }
 
     fn by_name(

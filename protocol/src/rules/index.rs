@@ -5,22 +5,19 @@
 //! so it opens few cells, however many rules there are.
 
 mod anchors;
+mod hash;
 mod routes;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hash};
+use std::hash::Hash;
 use std::ops::Range;
 
-use siphasher::sip::SipHasher13;
 use smallvec::SmallVec;
 
 use self::anchors::Anchors;
+use self::hash::Map;
 use self::routes::Routes;
 use super::facts::Facts;
 use super::rule::Rule;
-
-/// A map that is filled by an operator's document alone: nobody else chooses what collides, so its hash needs no secret.
-type Map<K, V> = HashMap<K, V, BuildHasherDefault<SipHasher13>>;
 
 /// The anchor of rules that have none, and the route.
 const ANY: u32 = 0;

@@ -12,9 +12,12 @@
 //! Lengths stand before what they measure, so that parts cannot be confused, and the rule's id is in it, so that two rules
 //! never share a counter. The tag alone places the key: the rules of one identity share a shard.
 
+mod described;
+
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
+pub use self::described::{DescribedKey, DescribedValue};
 use super::facts::Facts;
 use crate::bounds::KEY_BYTES_MAX;
 use crate::key::Key;
@@ -58,12 +61,12 @@ pub enum KeyPart {
 
 impl KeyPart {
     /// The value of this part for a request, if it has one.
-    fn value<'a>(&'a self, facts: &Facts<'a>) -> Option<&'a str> {
+    fn value<'f>(&'f self, facts: &'f Facts<'_>) -> Option<&'f str> {
         match self {
             KeyPart::Client => facts.client,
             KeyPart::Tenant => facts.tenant,
             KeyPart::Tier => facts.tier,
-            KeyPart::Ip => facts.ip,
+            KeyPart::Ip => facts.ip(),
             KeyPart::Route(pattern) => Some(pattern),
             KeyPart::Path => Some(facts.path),
             KeyPart::Method => Some(facts.method),
@@ -72,18 +75,29 @@ impl KeyPart {
         }
     }
 
-    fn put_name(&self, out: &mut Bytes) {
+    /// Whether a request has a value for it.
+    fn is_there(&self, facts: &Facts<'_>) -> bool {
         match self {
-            KeyPart::Client => put_text(out, &[b"client"]),
-            KeyPart::Tenant => put_text(out, &[b"tenant"]),
-            KeyPart::Tier => put_text(out, &[b"tier"]),
-            KeyPart::Ip => put_text(out, &[b"ip"]),
-            KeyPart::Route(_) => put_text(out, &[b"route"]),
-            KeyPart::Path => put_text(out, &[b"path"]),
-            KeyPart::Method => put_text(out, &[b"method"]),
-            KeyPart::Header(name) => put_text(out, &[b"header:", name.as_bytes()]),
-            KeyPart::Attribute(name) => put_text(out, &[b"attr:", name.as_bytes()]),
+            KeyPart::Ip => facts.address.is_some(),
+            part => part.value(facts).is_some(),
         }
+    }
+
+    /// Its name behind its length.
+    fn encoded_name(&self) -> Bytes {
+        let mut out = Bytes::new();
+        match self {
+            KeyPart::Client => put_text(&mut out, &[b"client"]),
+            KeyPart::Tenant => put_text(&mut out, &[b"tenant"]),
+            KeyPart::Tier => put_text(&mut out, &[b"tier"]),
+            KeyPart::Ip => put_text(&mut out, &[b"ip"]),
+            KeyPart::Route(_) => put_text(&mut out, &[b"route"]),
+            KeyPart::Path => put_text(&mut out, &[b"path"]),
+            KeyPart::Method => put_text(&mut out, &[b"method"]),
+            KeyPart::Header(name) => put_text(&mut out, &[b"header:", name.as_bytes()]),
+            KeyPart::Attribute(name) => put_text(&mut out, &[b"attr:", name.as_bytes()]),
+        }
+        out
     }
 
     /// How early it is asked for the tag; `None` = never.
@@ -105,13 +119,25 @@ type Bytes = SmallVec<[u8; KEY_BYTES_MAX]>;
 pub(crate) struct KeyRecipe {
     rule: Box<str>,
     parts: Box<[KeyPart]>,
-    /// Whether the address stands in for a part that a request lacks.
-    ip_for_missing: bool,
+    /// What every key begins with: the version and the rule.
+    beginning: Box<[u8]>,
+    /// The parts' names as they stand in a key.
+    names: Box<[Box<[u8]>]>,
+    /// Whether the address stands in for a part that a request lacks, and its name.
+    in_place: Option<Box<[u8]>>,
 }
 
 impl KeyRecipe {
     pub(crate) fn new(rule: &str, parts: Vec<KeyPart>, ip_for_missing: bool) -> KeyRecipe {
-        KeyRecipe { rule: rule.into(), parts: parts.into(), ip_for_missing }
+        let mut beginning = Bytes::from_slice(&[PLAIN]);
+        put_text(&mut beginning, &[rule.as_bytes()]);
+        KeyRecipe {
+            rule: rule.into(),
+            beginning: beginning[..].into(),
+            names: parts.iter().map(|part| part.encoded_name()[..].into()).collect(),
+            in_place: ip_for_missing.then(|| KeyPart::Ip.encoded_name()[..].into()),
+            parts: parts.into(),
+        }
     }
 
     pub(crate) fn parts(&self) -> &[KeyPart] {
@@ -120,29 +146,32 @@ impl KeyRecipe {
 
     /// Whether a request has all that the key is made of. If not, the rule is not for it: there is no bucket for nobody.
     pub(crate) fn applies(&self, facts: &Facts<'_>) -> bool {
-        self.parts.iter().all(|part| self.found(part, facts).is_some())
+        let in_place = self.in_place.is_some() && facts.address.is_some();
+        self.parts.iter().all(|part| part.is_there(facts) || in_place)
     }
 
     /// The key of a request that the recipe applies to.
     pub(crate) fn key(&self, facts: &Facts<'_>) -> Key {
-        let mut rest = Bytes::new();
-        rest.push(PLAIN);
-        put_text(&mut rest, &[self.rule.as_bytes()]);
+        let mut rest = Bytes::from_slice(&self.beginning);
         let mut tag: (u8, &str) = (u8::MAX, &self.rule);
-        for part in &self.parts {
-            let (part, value) = self.found(part, facts).expect("whether it applies was asked before");
-            part.put_name(&mut rest);
+        for (part, name) in self.parts.iter().zip(&self.names) {
+            let (part, name, value) = match part.value(facts) {
+                Some(value) => (part, name, value),
+                None => self.address(facts),
+            };
+            rest.extend_from_slice(name);
             put_value(&mut rest, value);
             tag = part.tag_order().map_or(tag, |order| if order < tag.0 { (order, value) } else { tag });
         }
         shorten(&mut rest);
-        Key::new(&tag_of(tag.1), &rest).expect("a tag and a rest are shorter than their bounds")
+        with_tag(tag.1, &rest)
     }
 
-    /// The part and its value, or the address in its place.
-    fn found<'a>(&'a self, part: &'a KeyPart, facts: &Facts<'a>) -> Option<(&'a KeyPart, &'a str)> {
-        let in_place = || if self.ip_for_missing { facts.ip.map(|ip| (&KeyPart::Ip, ip)) } else { None };
-        part.value(facts).map(|value| (part, value)).or_else(in_place)
+    /// The address in the place of a part that the request lacks.
+    fn address<'f>(&'f self, facts: &'f Facts<'_>) -> (&'f KeyPart, &'f Box<[u8]>, &'f str) {
+        let found = self.in_place.as_ref().zip(facts.ip());
+        let (name, value) = found.expect("whether the recipe applies was asked before");
+        (&KeyPart::Ip, name, value)
     }
 }
 
@@ -182,10 +211,10 @@ fn shorten(rest: &mut Bytes) {
 }
 
 /// A tag is its value as it is, so that a raw key `{value}…` lies beside it.
-fn tag_of(value: &str) -> Bytes {
-    if value.len() <= PART_BYTES_MAX {
-        Bytes::from_slice(value.as_bytes())
-    } else {
-        Bytes::from_slice(&digest_of_value(value))
-    }
+fn with_tag(value: &str, rest: &[u8]) -> Key {
+    let key = match value.len() {
+        0..=PART_BYTES_MAX => Key::new(value.as_bytes(), rest),
+        _ => Key::new(&digest_of_value(value), rest),
+    };
+    key.expect("a tag and a rest are shorter than their bounds")
 }

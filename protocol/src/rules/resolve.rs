@@ -3,8 +3,9 @@
 use smallvec::SmallVec;
 
 use super::RuleSet;
-use super::facts::{Facts, FactsBuffer};
+use super::facts::Facts;
 use super::index::Candidate;
+use super::path::PathBuffer;
 use super::rule::{Action, Rule};
 use super::subject::Subject;
 use crate::key::Key;
@@ -37,8 +38,8 @@ impl RuleSet {
     ///
     /// Shadow rules compete among themselves: adding one never switches an enforced rule off.
     pub fn resolve<'s>(&'s self, subject: &Subject<'_>) -> Resolution<'s> {
-        let mut buffer = FactsBuffer::default();
-        let facts = Facts::new(subject, self.defaults().ipv6_prefix_bits, &mut buffer);
+        let mut path = PathBuffer::new();
+        let facts = Facts::new(subject, self.defaults().ipv6_prefix_bits, &mut path);
         let mut leaders = Leaders::new();
         self.index.for_each(&facts, |candidate| {
             let rule = &self.rules[candidate.rule as usize];

@@ -1,6 +1,7 @@
 //! The conditions besides the route that rules are found by.
 
-use super::{ANY, Map, Matches};
+use super::hash::Map;
+use super::{ANY, Matches};
 use crate::rules::address::Network;
 use crate::rules::conditions::Conditions;
 use crate::rules::facts::Facts;

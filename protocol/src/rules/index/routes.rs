@@ -2,7 +2,8 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{ANY, Map, Matches, number};
+use super::hash::Map;
+use super::{ANY, Matches, number};
 use crate::rules::route::{Route, Segment, segments_of};
 
 /// The patterns of all rules. A pattern's number is 1 or more; the same pattern has the same number.

@@ -1,0 +1,126 @@
+//! `tallyring replay`: what rules would have done to an access log.
+//!
+//! The engine that serves traffic, in this process, on the log's own time. The path of a line: [`input`] reads it →
+//! [`line`] understands it → [`order`] puts it in its place in time → [`judge`] asks the rules and the engine → [`tally`]
+//! counts → [`report`] shows.
+//!
+//! Memory does not grow with the log, but with the keys in it, up to bounds that the report mentions when they were reached.
+
+mod entry;
+mod input;
+mod judge;
+mod line;
+mod order;
+mod report;
+mod tally;
+mod time;
+
+use std::io::{IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tallyring_protocol::rules::{RuleSet, parse};
+
+use self::input::Input;
+use self::judge::Judge;
+use self::order::Merge;
+use self::report::Report;
+
+/// Logs of one run; each is an open file.
+const LOGS_MAX: usize = 1_000;
+/// From this many bytes on it is shown how far the run is.
+const PROGRESS_BYTES_MIN: u64 = 16 << 20;
+/// Lines between two looks at how far the run is.
+const LINES_PER_LOOK: u64 = 16_384;
+
+/// What to replay, and how to show it.
+#[derive(Debug, clap::Args)]
+pub struct ReplayArgs {
+    /// Access logs in combined or common format or as JSON lines, gzipped or not, in any order; - is stdin.
+    #[arg(required = true, value_name = "LOG")]
+    logs: Vec<PathBuf>,
+    /// The rules, in TOML or JSON.
+    #[arg(long, value_name = "FILE")]
+    rules: PathBuf,
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Write a page with pictures.
+    #[arg(long, value_name = "OUT")]
+    html: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &ReplayArgs) -> ExitCode {
+    match replay(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(errors) => {
+            errors.iter().for_each(|error| eprintln!("tallyring: replay: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay(args: &ReplayArgs) -> Result<(), Vec<String>> {
+    let one = |error: String| vec![error];
+    let rules = read_rules(&args.rules)?;
+    let inputs = open(&args.logs).map_err(one)?;
+    let report = judge(inputs, &rules);
+    report.remarks().iter().for_each(|remark| eprintln!("tallyring: replay: {remark}"));
+    let page = args.html.as_ref().map(|path| (path, report::html::page(&report)));
+    if let Some((path, page)) = page {
+        std::fs::write(path, page).map_err(|error| one(format!("{}: {error}", path.display())))?;
+    }
+    let text = if args.json { report::json::text(&report) } else { report::table::text(&report) };
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // Whoever read our output has had enough of it.
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(one(format!("stdout: {error}"))),
+        _ => Ok(()),
+    }
+}
+
+/// The rules of a file; what is wrong with them as `FILE:LINE: field: reason`. Warnings go to stderr.
+fn read_rules(path: &Path) -> Result<RuleSet, Vec<String>> {
+    let file = super::rules_file::read(path.to_owned()).map_err(|error| vec![error])?;
+    let named = |fault: &_| format!("{}:{fault}", path.display());
+    let parsed = parse(file.text.as_str()).map_err(|faults| faults.iter().map(named).collect::<Vec<_>>())?;
+    parsed.warnings.iter().for_each(|warning| eprintln!("warning: {}", named(warning)));
+    Ok(parsed.rules)
+}
+
+fn open(logs: &[PathBuf]) -> Result<Vec<Input>, String> {
+    if logs.len() > LOGS_MAX {
+        return Err(format!("{} logs are too many: at most {LOGS_MAX} at once", logs.len()));
+    }
+    logs.iter().map(|path| Input::open(path)).collect()
+}
+
+/// Replays the logs as one.
+fn judge(inputs: Vec<Input>, rules: &RuleSet) -> Report {
+    let bytes: u64 = inputs.iter().map(Input::bytes).sum();
+    let progress = progress(bytes);
+    let mut merge = Merge::new(inputs, judge::needs_headers(rules));
+    let mut judge = Judge::new(rules);
+    while let Some(entry) = merge.next() {
+        judge.decide(&entry);
+        if judge.requests().is_multiple_of(LINES_PER_LOOK) {
+            progress.set_position(merge.bytes_read());
+        }
+    }
+    progress.finish_and_clear();
+    judge.report(merge.into_counts())
+}
+
+/// A bar on stderr, if somebody looks and it takes long enough.
+fn progress(bytes: u64) -> ProgressBar {
+    if bytes < PROGRESS_BYTES_MIN || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes}  {elapsed} of about {duration}")
+        .expect("the template is a constant that a test draws");
+    ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::stderr()).with_style(style)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+//! What a replay found, in the forms that people and programs read.
+
+pub(super) mod html;
+pub(super) mod json;
+pub(super) mod table;
+
+use tallyring_protocol::rules::{Action, Rule};
+
+use super::order::Counts;
+use super::tally::{Peak, RuleTally, Tallies, Timeline};
+
+/// Keys that are named of those that a rule denied most.
+const WORST_MAX: usize = 10;
+
+/// What a replay found.
+pub(super) struct Report {
+    counts: Counts,
+    requests: u64,
+    admitted: u64,
+    span_us: Option<(u64, u64)>,
+    rules: Vec<RuleReport>,
+    timeline: Timeline,
+    /// Rules that a log says nothing about.
+    not_judged: Vec<String>,
+    untracked: u64,
+    full: u64,
+}
+
+/// What it found of one rule.
+struct RuleReport {
+    id: String,
+    order: usize,
+    /// Its group, and whether it is in shadow.
+    group: String,
+    is_shadow: bool,
+    allowed: u64,
+    denied: u64,
+    keys: usize,
+    keys_denied: usize,
+    worst: Vec<(String, u64)>,
+    peak: Option<Peak>,
+}
+
+impl Report {
+    pub(super) fn new(tallies: &Tallies<'_>, counts: Counts, full: u64) -> Report {
+        let (judged, others): (Vec<_>, Vec<_>) = tallies.rules().iter().partition(|tally| tally.is_judged());
+        let concurrent = others.into_iter().filter(|tally| tally.rule.action() != Action::Allow);
+        Report {
+            counts,
+            requests: tallies.requests(),
+            admitted: tallies.admitted(),
+            span_us: tallies.span_us(),
+            rules: judged.into_iter().map(RuleReport::new).collect(),
+            timeline: tallies.timeline().clone(),
+            not_judged: concurrent.map(|tally| tally.rule.id().to_owned()).collect(),
+            untracked: tallies.untracked(),
+            full,
+        }
+    }
+
+    /// What somebody who reads the numbers should know about them, a line each.
+    pub(super) fn remarks(&self) -> Vec<String> {
+        let counts = &self.counts;
+        let counted = [
+            (counts.skipped, "lines of no known format were skipped"),
+            (counts.cut, "lines were cut; what is left of them counts"),
+            (counts.late, "requests came more than five minutes late and were decided then"),
+            (counts.nowhere, "requests have no address: no rule with ip in its key applies to them"),
+            (self.untracked, "decisions are about keys beyond the first million: they are in no count of keys"),
+            (self.full, "requests were not decided: the counters' memory is full"),
+        ];
+        let counted =
+            counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let concurrent = self
+            .not_judged
+            .iter()
+            .map(|id| format!("rule {id:?} was left out: a log does not say how long its slots would be held"));
+        counts.failures.iter().cloned().chain(counted).chain(concurrent).collect()
+    }
+
+    /// Requests that some enforced rule denied.
+    fn rejected(&self) -> u64 {
+        self.requests - self.admitted
+    }
+}
+
+impl RuleReport {
+    fn new(tally: &RuleTally<'_>) -> RuleReport {
+        let rule: &Rule = tally.rule;
+        RuleReport {
+            id: rule.id().to_owned(),
+            order: rule.order(),
+            group: rule.group().to_owned(),
+            is_shadow: rule.is_shadow(),
+            allowed: tally.allowed,
+            denied: tally.denied,
+            keys: tally.keys(),
+            keys_denied: tally.keys_denied(),
+            worst: tally.worst(WORST_MAX),
+            peak: tally.peak.clone(),
+        }
+    }
+
+    fn decisions(&self) -> u64 {
+        self.allowed + self.denied
+    }
+}
+
+/// A part of a whole in per cent with one decimal, rounded; `-` of nothing.
+fn per_cent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let thousandths = (u128::from(part) * 1_000 + u128::from(whole) / 2) / u128::from(whole);
+    format!("{}.{} %", thousandths / 10, thousandths % 10)
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

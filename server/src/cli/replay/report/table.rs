@@ -1,0 +1,74 @@
+//! The report for a terminal.
+
+use std::fmt::Write as _;
+
+use super::{Report, RuleReport, grouped, per_cent};
+use crate::cli::replay::time;
+
+/// Keys that are named for each rule.
+const WORST_SHOWN: usize = 3;
+const TITLES: [&str; 7] = ["rule", "allowed", "denied", "", "keys", "denied", "peak"];
+
+pub(in crate::cli::replay) fn text(report: &Report) -> String {
+    let mut text = summary(report);
+    if report.rules.is_empty() {
+        return text;
+    }
+    let rows: Vec<[String; 7]> = report.rules.iter().map(cells).collect();
+    let width = |column: usize| {
+        rows.iter().map(|row| &*row[column]).chain([TITLES[column]]).map(|cell| cell.chars().count()).max()
+    };
+    let widths: [usize; 7] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    text.push('\n');
+    text.push_str(&line(&TITLES, &widths));
+    for (row, rule) in rows.iter().zip(&report.rules) {
+        text.push_str(&line(&row.each_ref().map(String::as_str), &widths));
+        if let Some(worst) = worst(rule) {
+            text.push_str(&worst);
+        }
+    }
+    text
+}
+
+fn summary(report: &Report) -> String {
+    let mut text = format!(
+        "{} requests, {} admitted, {} rejected ({})",
+        grouped(report.requests),
+        grouped(report.admitted),
+        grouped(report.rejected()),
+        per_cent(report.rejected(), report.requests)
+    );
+    if let Some((first, last)) = report.span_us {
+        let _ = write!(text, ", {} to {} UTC", time::display(first), time::display(last));
+    }
+    text.push('\n');
+    text
+}
+
+fn cells(rule: &RuleReport) -> [String; 7] {
+    let name = if rule.is_shadow { format!("{} (shadow)", rule.id) } else { rule.id.clone() };
+    [
+        name,
+        grouped(rule.allowed),
+        grouped(rule.denied),
+        per_cent(rule.denied, rule.decisions()),
+        grouped(rule.keys as u64),
+        grouped(rule.keys_denied as u64),
+        rule.peak.as_ref().map_or("-".to_owned(), |peak| grouped(peak.requests)),
+    ]
+}
+
+/// The name to the left, numbers to the right.
+fn line(cells: &[&str; 7], widths: &[usize; 7]) -> String {
+    let mut text = format!("{:<width$}", cells[0], width = widths[0]);
+    for (cell, width) in cells.iter().zip(widths).skip(1) {
+        let _ = write!(text, "  {cell:>width$}");
+    }
+    format!("{}\n", text.trim_end())
+}
+
+fn worst(rule: &RuleReport) -> Option<String> {
+    let named = rule.worst.iter().take(WORST_SHOWN).map(|(key, denied)| format!("{key}: {}", grouped(*denied)));
+    let named: Vec<String> = named.collect();
+    if named.is_empty() { None } else { Some(format!("  most denied: {}\n", named.join(", "))) }
+}
