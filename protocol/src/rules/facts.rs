@@ -74,7 +74,7 @@ impl AddressText {
         match address {
             IpAddr::V4(address) => text.push_ipv4(address),
             IpAddr::V6(_) => {
-                write!(text, "{}", ClientAddress::new(address, ipv6_bits)).expect("a vector takes all text")
+                write!(text, "{}", ClientAddress::new(address, ipv6_bits)).expect("a vector takes all text");
             }
         }
         text

@@ -156,7 +156,7 @@ impl KeyRecipe {
         let mut tag: (u8, &str) = (u8::MAX, &self.rule);
         for (part, name) in self.parts.iter().zip(&self.names) {
             let (part, name, value) = match part.value(facts) {
-                Some(value) => (part, name, value),
+                Some(value) => (part, &**name, value),
                 None => self.address(facts),
             };
             rest.extend_from_slice(name);
@@ -168,7 +168,7 @@ impl KeyRecipe {
     }
 
     /// The address in the place of a part that the request lacks.
-    fn address<'f>(&'f self, facts: &'f Facts<'_>) -> (&'f KeyPart, &'f Box<[u8]>, &'f str) {
+    fn address<'f>(&'f self, facts: &'f Facts<'_>) -> (&'f KeyPart, &'f [u8], &'f str) {
         let found = self.in_place.as_ref().zip(facts.ip());
         let (name, value) = found.expect("whether the recipe applies was asked before");
         (&KeyPart::Ip, name, value)
