@@ -62,15 +62,15 @@ impl Report {
     pub(super) fn remarks(&self) -> Vec<String> {
         let counts = &self.counts;
         let counted = [
-            (counts.skipped, "lines of no known format were skipped"),
-            (counts.cut, "lines were cut; what is left of them counts"),
-            (counts.late, "requests came more than five minutes late and were decided then"),
-            (counts.nowhere, "requests have no address: no rule with ip in its key applies to them"),
-            (self.untracked, "decisions are about keys beyond the first million: they are in no count of keys"),
-            (self.full, "requests were not decided: the counters' memory is full"),
+            (counts.skipped, "lines of no known format, skipped"),
+            (counts.cut, "lines that were cut, and count as far as they go"),
+            (counts.late, "requests more than five minutes late, decided when they came"),
+            (counts.nowhere, "requests without an address, to which no rule with ip in its key applies"),
+            (self.untracked, "decisions about keys beyond the first million, which are in no count of keys"),
+            (self.full, "requests that were not decided, since the counters' memory is full"),
         ];
         let counted =
-            counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+            counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what}: {count}"));
         let concurrent = self
             .not_judged
             .iter()
