@@ -132,7 +132,7 @@ impl<'r> Judge<'r> {
         let algorithm = winner.rule.numbers().map_or(AlgorithmCode::FixedWindow, |numbers| numbers.algorithm);
         let id = self.hasher.identity(winner.key.as_ref(), algorithm);
         self.tallies
-            .count(winner.rule.order(), Verdict { t_us: now.as_micros(), id, key: winner.key.as_ref(), allowed });
+            .count(winner.rule.order(), &Verdict { t_us: now.as_micros(), id, key: winner.key.as_ref(), allowed });
     }
 }
 

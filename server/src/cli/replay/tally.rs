@@ -86,7 +86,7 @@ impl<'r> Tallies<'r> {
     }
 
     /// Counts what a rule says about a request.
-    pub(super) fn count(&mut self, rule: usize, verdict: Verdict<'_>) {
+    pub(super) fn count(&mut self, rule: usize, verdict: &Verdict<'_>) {
         self.timeline.count(rule, verdict.t_us, verdict.allowed);
         let has_room = self.keys < KEYS_MAX;
         match self.rules[rule].count(verdict, has_room) {
@@ -163,7 +163,7 @@ impl<'r> RuleTally<'r> {
         worst.into_iter().take(count).map(|(text, denied)| (text.to_owned(), denied)).collect()
     }
 
-    fn count(&mut self, verdict: Verdict<'_>, has_room: bool) -> Counted {
+    fn count(&mut self, verdict: &Verdict<'_>, has_room: bool) -> Counted {
         self.allowed += u64::from(verdict.allowed);
         self.denied += u64::from(!verdict.allowed);
         let known = self.by_key.len();
@@ -171,7 +171,7 @@ impl<'r> RuleTally<'r> {
             return Counted::Untracked;
         }
         let key = self.by_key.entry(verdict.id).or_default();
-        key.count(&verdict, verdict.t_us / self.window_us);
+        key.count(verdict, verdict.t_us / self.window_us);
         let highest = self.peak.as_ref().map_or(0, |peak| peak.requests);
         if key.in_window > highest {
             let text = key.text.clone().unwrap_or_else(|| text_of(verdict.key));
