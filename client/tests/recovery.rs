@@ -75,13 +75,13 @@ async fn of_many_calls_to_a_store_that_hangs_one_is_the_probe_and_the_others_are
     tokio::time::pause(); // from here on nothing but timers happens
     let opened = at_once(&limiter, 8).await;
     assert_eq!(opened, [Source::Fallback; 8]);
-    let sent = fake.times("check");
-    assert_eq!(at_once(&limiter, 20).await, [Source::Fallback; 20]);
-    tokio::time::sleep(Duration::from_millis(60)).await;
-    assert_eq!(fake.times("check"), sent, "while it is open nothing is sent");
-    assert_eq!(at_once(&limiter, 50).await, [Source::Fallback; 50]);
-    until("the probe", || fake.times("check") > sent).await;
-    assert_eq!(fake.times("check"), sent + 1);
+    for bursts in 1..=3 {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        assert_eq!(at_once(&limiter, 50).await, [Source::Fallback; 50]);
+        let sent = fake.times("check");
+        assert!(sent <= 8 + bursts, "{sent} sent after {bursts} bursts: more than a probe each");
+    }
+    until("a probe", || fake.times("check") > 8).await;
 }
 
 /// Case client-pool-01: the store is paused; a call every millisecond for five seconds, each with 50 ms.

@@ -123,24 +123,40 @@ impl Tab {
     }
 
     async fn run(&mut self) {
-        if self.parts.is_empty() || self.refuses_here() {
-            return;
+        if !self.parts.is_empty() && !self.refuses_here() {
+            // Boxed: a refusal from memory would otherwise be moved about with the state of every question.
+            Box::pin(self.run_with_store()).await;
         }
-        let has_taken = self.manner == Manner::Check && self.spend_grants().await;
-        let mut batch = self.next_batch();
-        if batch.len() == self.parts.len() && self.manner == Manner::Check && !has_taken {
+    }
+
+    async fn run_with_store(&mut self) {
+        let batch = if self.is_plain() { self.next_batch() } else { Batch::new() };
+        if batch.len() == self.parts.len() {
             self.ask(None, &batch).await; // atomic by itself, and the whole deadline is left
         } else {
-            while !batch.is_empty() {
-                self.ask_in_turn(&batch).await;
-                batch = self.next_batch();
-            }
-            while let Some(at) = self.next_slot() {
-                self.acquire(at).await;
-            }
+            self.run_in_turn().await;
         }
         if self.is_denied() {
             self.give_back().await;
+        }
+    }
+
+    /// Whether nothing but questions is to be asked.
+    fn is_plain(&self) -> bool {
+        self.manner == Manner::Check && (0..self.parts.len()).all(|at| self.limited(at).grants.is_none())
+    }
+
+    async fn run_in_turn(&mut self) {
+        if self.manner == Manner::Check {
+            self.spend_grants().await;
+        }
+        let mut batch = self.next_batch();
+        while !batch.is_empty() {
+            self.ask_in_turn(&batch).await;
+            batch = self.next_batch();
+        }
+        while let Some(at) = self.next_slot() {
+            self.acquire(at).await;
         }
     }
 
@@ -189,17 +205,14 @@ impl Tab {
         own.flatten().as_ref().map(Verdict::prefiltered)
     }
 
-    /// Pays out of grants what can be paid so, and takes more ahead for what cannot; says whether it had to.
-    async fn spend_grants(&mut self) -> bool {
-        let mut has_taken = false;
+    /// Pays out of grants what can be paid so, and takes more ahead for what cannot.
+    async fn spend_grants(&mut self) {
         for at in 0..self.parts.len() {
             if self.limited(at).grants.is_some() && self.parts[at].is_payable() && !self.spend_grant(at) {
                 self.take_grant(at).await;
                 self.spend_grant(at);
-                has_taken = true;
             }
         }
-        has_taken
     }
 
     fn spend_grant(&mut self, at: usize) -> bool {
@@ -241,7 +254,10 @@ impl Tab {
     async fn ask_in_turn(&mut self, batch: &Batch) {
         let store = self.inner.store.until(self.deadline());
         if !self.is_denied() {
-            return self.ask(Some(&store), batch).await;
+            return match self.manner {
+                Manner::Check => self.ask(Some(&store), batch).await,
+                Manner::Reserve(ttl) => self.reserve_each(&store, batch, ttl).await,
+            };
         }
         let looks: Asks = batch.iter().map(|at| look(self.parts[*at].ask)).collect();
         let decisions = self.check(Some(&store), batch, &looks).await;
@@ -256,9 +272,6 @@ impl Tab {
 
     /// Asks one batch; `until` is the store with what is left of the deadline, if some of it is used up.
     async fn ask(&mut self, until: Option<&Store>, batch: &Batch) {
-        if let (Manner::Reserve(ttl), Some(store)) = (self.manner, until) {
-            return self.reserve_each(store, batch, ttl).await;
-        }
         let asks: Asks = batch.iter().map(|at| self.parts[*at].ask).collect();
         match self.check(until, batch, &asks).await {
             Ok(decisions) => {
