@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::{Got, Native, Serve, command};
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
-use tallyring_protocol::{LocalCounts, Report, Request};
+use tallyring_protocol::{AlgorithmCode, Define, LocalCounts, PeriodCode, Report, Request};
 
 fn rule(id: &str, limit: u64) -> String {
     format!(
@@ -225,11 +225,10 @@ fn a_node_that_is_killed_while_it_is_pushed_to_loses_no_acknowledged_version() {
         acknowledged = live;
         std::thread::scope(|scope| {
             let pushes = 10 + 7 * round;
-            let (killer, mark) = (std::sync::mpsc::channel::<u64>(), pushes / 2);
-            let (send, receive) = killer;
+            let (send, receive) = std::sync::mpsc::channel::<u64>();
             scope.spawn(move || {
                 // Killed while the next push is on its way.
-                while receive.recv().is_ok_and(|pushed| pushed < mark) {}
+                while receive.recv().is_ok_and(|pushed| pushed < pushes / 2) {}
                 rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
             });
             for pushed in 0..pushes {
@@ -366,6 +365,77 @@ fn without_tokens_the_node_answers_to_its_own_names_alone() {
     let node = Serve::start(&["--shards", "1"]);
     let code = |host| node.ask("GET", "/v1/rules", &[("Host", host)], "").code;
     assert_eq!((code("127.0.0.1:4171"), code("localhost"), code("rebound.example")), (200, 200, 421));
+}
+
+/// The answer to one check of each of these keys, under a rule that may hold `keys_max` of them.
+fn check_keys(node: &Serve, keys_max: u64, shadow: bool, keys: &[&str]) -> Vec<Got> {
+    let mut native = Native::connect(node.native, 0, "");
+    native.welcome();
+    let define = Define {
+        handle: 0,
+        algorithm: AlgorithmCode::FixedWindow,
+        limit: 1,
+        period: PeriodCode::Month,
+        burst: 0,
+        shadow,
+        sync: false,
+        rule_version: 1,
+        keys_max,
+        rule: "sprayed",
+    };
+    native.send(&Request::Define(define));
+    native.reply();
+    let ask = |key: &&str| {
+        native.check(key, 1);
+        native.reply().1
+    };
+    keys.iter().map(ask).collect()
+}
+
+#[test]
+fn a_rule_holds_as_many_keys_as_it_may_and_no_more() {
+    let node = Serve::start(&["--shards", "1"]);
+    let allowed = |got: &Got| matches!(got, Got::Decision { allowed: true, .. });
+    let first = check_keys(&node, 2, false, &["a", "b", "c", "a"]);
+    assert!(allowed(&first[0]) && allowed(&first[1]), "{first:?}");
+    assert_eq!(first[2], Got::Other("Full".into()), "two keys are all that the rule may hold");
+    assert!(matches!(first[3], Got::Decision { allowed: false, .. }), "a key that it holds is decided: {first:?}");
+    let later = check_keys(&node, 3, false, &["c", "d"]);
+    assert!(allowed(&later[0]) && later[1] == Got::Other("Full".into()), "the last define counts: {later:?}");
+    assert!(allowed(&check_keys(&node, 0, false, &["d"])[0]), "0 is as many as any rule");
+}
+
+#[test]
+fn a_rule_in_shadow_is_counted_apart() {
+    let node = Serve::start(&["--shards", "1"]);
+    check_keys(&node, 0, true, &["a", "a", "a"]);
+    check_keys(&node, 0, false, &["b", "b"]);
+    let (_, metrics) = node.get("/metrics");
+    for (outcome, count) in [("allowed", 1), ("denied", 1), ("shadow_allowed", 1), ("shadow_denied", 2)] {
+        let line = format!("tallyring_decisions_total{{rule=\"sprayed\",outcome=\"{outcome}\"}} {count}\n");
+        assert!(metrics.contains(&line), "{line} is not in\n{metrics}");
+    }
+}
+
+#[test]
+fn a_gateway_that_does_not_read_the_document_keeps_nobody_waiting() {
+    let node = Serve::start(&["--shards", "1"]);
+    let of_client = |n| format!("{}match = {{ client = \"{n:0100}\" }}\n", rule(&format!("rule-{n:0100}"), 1));
+    assert_eq!(node.push(&(0..10_000).map(of_client).collect::<String>()).code, 200);
+    let mut idle: Vec<Native> = (0..8).map(|_| Native::connect(node.native, 0, "")).collect();
+    for native in &mut idle {
+        native.welcome();
+        native.send(&Request::GetRules);
+    }
+    let mut busy = Native::connect(node.native, 0, "");
+    busy.welcome();
+    let before = node.resident_kib();
+    for n in 0..50 {
+        assert_eq!(node.push(&rule("small", n + 1)).code, 200);
+        while busy.announced().version < n + 2 {}
+    }
+    let grown = node.resident_kib().saturating_sub(before);
+    assert!(grown < 16 * 1_024, "{grown} KiB more: a document is held for each connection that does not read it");
 }
 
 #[test]

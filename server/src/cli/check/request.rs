@@ -107,7 +107,7 @@ fn as_text(decision: &Decision, version: RulesVersion) -> String {
 }
 
 fn as_json(decision: &Decision, version: RulesVersion) -> String {
-    let mut whole = decision.speaker().map_or_else(nobody, |speaker| numbers(speaker));
+    let mut whole = decision.speaker().map_or_else(nobody, numbers);
     whole["allowed"] = decision.allowed.into();
     whole["level"] = level(decision.level).into();
     whole["source"] = decision.source().name().into();

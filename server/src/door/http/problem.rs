@@ -22,7 +22,7 @@ pub(super) struct Problem {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Fault>,
     #[serde(skip)]
-    header: Option<(HeaderName, HeaderValue)>,
+    header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 fn as_number<S: serde::Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
@@ -54,7 +54,7 @@ impl Problem {
 
     /// The same, with a header.
     pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Problem {
-        Problem { header: Some((name, value)), ..self }
+        Problem { header: Some(Box::new((name, value))), ..self }
     }
 }
 
@@ -85,7 +85,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let body = serde_json::to_vec(&self).expect("texts and numbers have a JSON form");
         let mut response = (self.status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
-        if let Some((name, value)) = self.header {
+        if let Some((name, value)) = self.header.map(|header| *header) {
             response.headers_mut().insert(name, value);
         }
         response
