@@ -32,6 +32,7 @@ pub(super) struct Failure {
     pub(super) said: String,
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "so that `map_err` takes these by name")]
 impl Failure {
     /// Something that was given makes no sense, or was refused.
     pub(super) fn invalid(said: impl ToString) -> Failure {

@@ -1,7 +1,7 @@
 //! `tallyring replay`: what rules would have done to an access log.
 //!
 //! The engine that serves traffic, in this process, on the log's own time. The path of a line: [`input`] reads it →
-//! [`line`] understands it → [`order`] puts it in its place in time → [`judge`] asks the rules and the engine → [`tally`]
+//! [`line`] understands it → [`order`] puts it in its place in time → [`judge`](mod@judge) asks the rules and the engine → [`tally`]
 //! counts → [`report`] shows.
 //!
 //! Memory does not grow with the log, but with the keys in it, up to bounds that the report mentions when they were reached.

@@ -3,7 +3,7 @@
 //! The engine that serves traffic, without I/O: what a trace says is what a node would have said. One event a line, one
 //! decision a line; a line that is no event gets the name of its first bad field and changes nothing.
 //!
-//! The path of a line: [`event`](crate::event) checks its fields → [`Trace`] asks the engine → [`answer`] writes the decision.
+//! The path of a line: [`event`](mod@crate::event) checks its fields → [`Trace`] asks the engine → [`answer`] writes the decision.
 
 mod answer;
 mod name;

@@ -51,6 +51,7 @@ pub struct ShelfError {
     pub reason: String,
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "errors are handed over where they are made")]
 impl ShelfError {
     fn new(path: &Path, reason: impl ToString) -> ShelfError {
         ShelfError { path: path.display().to_string(), reason: reason.to_string() }

@@ -131,7 +131,7 @@ impl Asked {
         let name = self.verb.name();
         match reply {
             Reply::Full => {
-                write::error(out, &format_args!("FULL {name}: no room for another key; nothing was charged"))
+                write::error(out, &format_args!("FULL {name}: no room for another key; nothing was charged"));
             }
             Reply::Overloaded => {
                 write::error(
