@@ -251,7 +251,17 @@ fn a_folder_that_is_damaged_or_taken_is_refused_in_one_line() {
     node.push(&rule("a", 1));
     let refused = |expect: &str| {
         let folder = dir.path().to_str().unwrap();
-        let args = ["serve", "--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--data", folder];
+        let args = [
+            "serve",
+            "--native-addr",
+            "127.0.0.1:0",
+            "--http-addr",
+            "127.0.0.1:0",
+            "--resp-addr",
+            "127.0.0.1:0",
+            "--data",
+            folder,
+        ];
         let output = command().args(args).output().unwrap();
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8(output.stderr).unwrap().replace(folder, "D");
@@ -280,7 +290,17 @@ fn rules_given_at_the_start_are_published_unless_they_are_live() {
     std::fs::write(&file, rule("a", 2)).unwrap();
     assert_eq!(live(&in_folder(&data, &["--rules", path])), 2);
     std::fs::write(&file, format!("{}burst = 3\nlimt = 4\n", rule("a", 2))).unwrap();
-    let args = ["serve", "--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--rules", path];
+    let args = [
+        "serve",
+        "--native-addr",
+        "127.0.0.1:0",
+        "--http-addr",
+        "127.0.0.1:0",
+        "--resp-addr",
+        "127.0.0.1:0",
+        "--rules",
+        path,
+    ];
     let output = command().args(args).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -25,7 +25,13 @@ fn any_port() -> SocketAddr {
 }
 
 fn config() -> Config {
-    Config { native_addr: any_port(), http_addr: any_port(), shards: "2".parse().unwrap(), ..Config::default() }
+    Config {
+        native_addr: any_port(),
+        http_addr: any_port(),
+        resp_addr: any_port(),
+        shards: "2".parse().unwrap(),
+        ..Config::default()
+    }
 }
 
 /// Nothing comes back while a test runs.
