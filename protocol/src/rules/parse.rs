@@ -15,8 +15,8 @@ use crate::bounds::RULES_BYTES_MAX;
 ///
 /// ```
 /// use tallyring_protocol::rules::parse;
-/// let faults = parse("[[rule]]\nid = \"a\"\nunlimied = true\n").unwrap_err();
-/// assert!(faults[0].to_string().starts_with("3: rule[0].unlimied: unknown field"));
+/// let faults = parse("[[rule]]\nid = \"a\"\naction = \"allow\"\nunlimied = true\n").unwrap_err();
+/// assert!(faults[0].to_string().starts_with("4: rule[0].unlimied: unknown field"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
