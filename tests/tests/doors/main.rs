@@ -9,6 +9,7 @@
 mod door;
 mod native;
 mod play;
+mod resp;
 
 use play::vectors;
 
@@ -17,6 +18,9 @@ macro_rules! traces {
         const TRACES: &[&str] = &[$(stringify!($name)),*];
         mod over_native {
             $(#[tokio::test] async fn $name() { crate::native::check(stringify!($name)).await; })*
+        }
+        mod over_resp {
+            $(#[tokio::test] async fn $name() { crate::resp::check(stringify!($name)).await; })*
         }
     };
 }

@@ -5,6 +5,8 @@ mod answer;
 mod connection;
 mod frames;
 
+use std::net::SocketAddr;
+
 use serde_json::Value;
 
 use self::connection::Connection;
@@ -19,15 +21,26 @@ pub(crate) async fn check(name: &'static str) {
     for shard in 0..SHARDS {
         play::check(name, SHARDS, |node| {
             let address = node.native_addr();
-            Box::new(move || Native { connection: Connection::open(address, shard), frames: Frames::default() })
+            Box::new(move || Native::open(address, shard))
         })
         .await;
     }
 }
 
-struct Native {
+pub(crate) struct Native {
     connection: Connection,
     frames: Frames,
+}
+
+impl Native {
+    pub(crate) fn open(node: SocketAddr, shard: u16) -> Native {
+        Native { connection: Connection::open(node, shard), frames: Frames::default() }
+    }
+
+    /// Whether an event can be taken, which is not done.
+    pub(crate) fn can_say(&self, event: &Value) -> bool {
+        Frames::default().put(event).is_some()
+    }
 }
 
 impl Door for Native {

@@ -71,6 +71,7 @@ const SPECS: &[Spec] = specs! {
     "COMMAND" "[COUNT|DOCS|INFO …]" 0 ..= MANY, None, Members, command;
     "INFO" "[section …]" 0 ..= MANY, None, Members, info;
     "SELECT" "0" 1 ..= 1, None, Members, select;
+    "CLUSTER" "…" 0 ..= MANY, None, Members, |_| Err(CommandError::NoCluster);
     "RESET" "" 0 ..= 0, None, Anybody, |args| no_arguments(args, Command::Reset);
     "QUIT" "" 0 ..= MANY, None, Anybody, |args| no_arguments(args, Command::Quit);
 };
@@ -137,7 +138,7 @@ mod tests {
         write_all(&mut out);
         let text = String::from_utf8(out).unwrap();
         assert!(
-            text.starts_with("*20\r\n*6\r\n$11\r\ncl.throttle\r\n:-5\r\n*1\r\n+fast\r\n:1\r\n:1\r\n:1\r\n"),
+            text.starts_with("*21\r\n*6\r\n$11\r\ncl.throttle\r\n:-5\r\n*1\r\n+fast\r\n:1\r\n:1\r\n:1\r\n"),
             "{text}"
         );
         assert!(text.contains("$9\r\ntr.settle\r\n:4\r\n"), "{text}");

@@ -105,6 +105,9 @@ pub enum CommandError {
         /// The subcommands.
         usage: &'static str,
     },
+    /// What only a Redis Cluster can answer: clients learn from it that there is one address to talk to.
+    #[error("ERR This instance has cluster support disabled")]
+    NoCluster,
     /// A version of RESP that is not spoken.
     #[error("NOPROTO unsupported protocol version")]
     Version,
