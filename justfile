@@ -28,6 +28,10 @@ test:
 python:
     .ci/run python
 
+# Stock Redis clients against a node.
+clients:
+    .ci/run clients
+
 # A cluster on one thread, under faults, for a few seeds.
 sim:
     .ci/run sim

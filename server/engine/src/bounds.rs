@@ -18,6 +18,9 @@ pub struct Bounds {
     pub rule_keys_max: usize,
     /// Limits (a rule and its numbers) in use at the same time.
     pub limits_max: usize,
+    /// Limits of one rule in use at the same time: numbers that come with every command belong to no rule, and whoever
+    /// invents new ones does not use up those of the rules.
+    pub rule_limits_max: usize,
     /// Rules whose decisions are counted.
     pub rules_max: usize,
     /// Reservations that are neither settled nor expired.
@@ -31,6 +34,7 @@ impl Bounds {
             bytes_max,
             rule_keys_max: bytes_max / 2 / KEY_BYTES,
             limits_max: 262_144,
+            rule_limits_max: 131_072,
             rules_max: 65_536,
             reservations_max: 100_000,
         }

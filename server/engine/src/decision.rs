@@ -133,7 +133,8 @@ pub enum JointError {
     },
 }
 
-/// There is no room for another limit's numbers: [`Bounds::limits_max`](crate::Bounds::limits_max) are in use.
+/// There is no room for another limit's numbers: [`Bounds::limits_max`](crate::Bounds::limits_max) are in
+/// use, or [`Bounds::rule_limits_max`](crate::Bounds::rule_limits_max) of one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no room for another limit")]
 pub struct LimitsFull;

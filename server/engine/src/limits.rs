@@ -109,6 +109,7 @@ pub(crate) struct Limits {
     /// By name: the enforced rules, then the shadow ones.
     names: [BTreeMap<Box<str>, u32>; 2],
     limits_max: usize,
+    rule_limits_max: usize,
     rules_max: usize,
     rule_keys_max: u64,
 }
@@ -122,6 +123,7 @@ impl Limits {
             rules: Vec::new(),
             names: Default::default(),
             limits_max: bounds.limits_max.min(LIMITS_MAX),
+            rule_limits_max: bounds.rule_limits_max,
             rules_max: bounds.rules_max.min(u32::MAX as usize),
             rule_keys_max: bounds.rule_keys_max as u64,
         }
@@ -134,7 +136,7 @@ impl Limits {
             self.slot_mut(id).holders += 1;
             return Ok(id);
         }
-        if self.ids.len() >= self.limits_max {
+        if self.ids.len() >= self.limits_max || self.rules[rule as usize].limits >= self.rule_limits_max {
             return Err(LimitsFull);
         }
         let id = self.place(Slot { limit, rule, holders: 1, entries: 0 });
@@ -340,6 +342,16 @@ mod tests {
         limits.intern(RuleRef::named("a"), per_second(2)).unwrap();
         assert_eq!(limits.intern(RuleRef::named("a"), per_second(3)), Err(LimitsFull));
         limits.release(first);
+        assert!(limits.intern(RuleRef::named("a"), per_second(3)).is_ok());
+    }
+
+    #[test]
+    fn one_rule_cannot_use_up_the_limits_of_the_others() {
+        let mut limits = Limits::new(&Bounds { limits_max: 9, rule_limits_max: 2, ..Bounds::default() });
+        let first = limits.intern(RuleRef::named(""), per_second(1)).unwrap();
+        limits.intern(RuleRef::named(""), per_second(2)).unwrap();
+        assert_eq!(limits.intern(RuleRef::named(""), per_second(3)), Err(LimitsFull));
+        assert_eq!(limits.intern(RuleRef::named(""), per_second(1)), Ok(first), "what is in use may be used");
         assert!(limits.intern(RuleRef::named("a"), per_second(3)).is_ok());
     }
 

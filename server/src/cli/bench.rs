@@ -129,7 +129,7 @@ async fn cast(plan: &Plan) -> Result<(Vec<Server>, Vec<Target>), BenchError> {
 }
 
 async fn own_servers() -> Result<(Vec<Server>, Vec<Target>), BenchError> {
-    let (store, native) = servers::store().await?;
+    let servers::Store { server: store, native, resp } = servers::store().await?;
     let (floor, bare) = servers::floor().await?;
     let through_client = Target { label: Scheme::Client.name().to_owned(), scheme: Scheme::Client, ..native.clone() };
     let (mut servers, mut targets) = (vec![store, floor], vec![native]);
@@ -140,7 +140,7 @@ async fn own_servers() -> Result<(Vec<Server>, Vec<Target>), BenchError> {
         }
         None => eprintln!("there is no redis-server on the PATH: going on without"),
     }
-    targets.extend([bare, through_client]);
+    targets.extend([resp, bare, through_client]);
     Ok((servers, targets))
 }
 
@@ -176,7 +176,7 @@ async fn prepare(subject: &Subject, plan: &Plan, progress: &mut Progress) -> Res
     // The floor decides nothing, so there is nothing to compare and nothing to fill.
     let exactness = match scheme {
         Scheme::Floor => None,
-        Scheme::Native | Scheme::Redis | Scheme::Client => {
+        Scheme::Native | Scheme::Redis | Scheme::Resp | Scheme::Client => {
             let exactness = subject.exactness(plan).await?;
             subject.fill(plan).await?;
             Some(exactness)

@@ -202,13 +202,14 @@ fn found(event: &Value, answer: &Answer) -> Value {
     }
 }
 
-/// What the numbers behind a decision are: the delay of a queue, then what a forced call charged.
+/// What the numbers behind a decision are: the delay of a queue, then what a forced call charged. A single one that the
+/// event does not ask for is the first decision of a reserve on a queue, repeated.
 fn names_of(event: &Value, count: usize) -> impl Iterator<Item = &'static str> {
-    let is_queue = event["algorithm"] == "leaky_bucket";
+    let is_charge = event["force"] == true && event["algorithm"] != "leaky_bucket";
     let names: &[&str] = match count {
         2 => &["delay_us", "charged"],
-        1 if is_queue => &["delay_us"],
-        1 => &["charged"],
+        1 if is_charge => &["charged"],
+        1 => &["delay_us"],
         _ => &[],
     };
     names.iter().copied()

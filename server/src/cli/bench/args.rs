@@ -24,8 +24,8 @@ const SECONDS_MAX: i64 = 3_600;
 /// Measure decisions per second, their cost and their exactness, beside a Redis in the same run
 #[derive(Clone, Debug, clap::Args)]
 pub struct BenchArgs {
-    /// Whom to measure: native://, redis://, client:// or floor://HOST[:PORT]. Without any, the run starts a store, a
-    /// redis-server and a floor of its own
+    /// Whom to measure: native://, redis://, resp://, client:// or floor://HOST[:PORT]. Without any, the run starts a
+    /// store, a redis-server and a floor of its own
     #[arg(value_name = "URL")]
     targets: Vec<TargetUrl>,
     /// Connections to a target
@@ -55,7 +55,7 @@ pub struct BenchArgs {
     /// Also write every round to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Secret that native:// and client:// targets ask for
+    /// Secret that native://, resp:// and client:// targets ask for
     #[arg(long, env = "TALLYRING_TOKEN", value_name = "TOKEN", default_value = "", hide_env_values = true)]
     token: String,
     /// Also measure targets that are not on this machine

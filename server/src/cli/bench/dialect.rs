@@ -1,5 +1,6 @@
 //! What is said to a target on one connection, and how its answers are understood.
 
+pub(super) mod cell;
 pub(super) mod native;
 pub(super) mod redis;
 mod resp;

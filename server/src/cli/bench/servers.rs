@@ -31,15 +31,25 @@ impl Drop for Server {
     }
 }
 
+/// A store, and two of its doors.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) server: Server,
+    pub(super) native: Target,
+    pub(super) resp: Target,
+}
+
 /// A store of one shard, by the very program that runs.
-pub(super) async fn store() -> Result<(Server, Target), BenchError> {
+pub(super) async fn store() -> Result<Store, BenchError> {
     let addrs = free_addrs(STORE_ADDRS.len())?;
     let mut command = this_program()?;
     command.args(["serve", "--shards", "1"]).env("TALLYRING_LOG", "warn");
     for (name, addr) in STORE_ADDRS.iter().zip(&addrs) {
         command.env(format!("TALLYRING_{name}_ADDR"), addr.to_string());
     }
-    started(Scheme::Native, "tallyring serve", addrs[0], &mut command).await
+    let (server, native) = started(Scheme::Native, "tallyring serve", addrs[0], &mut command).await?;
+    let resp = Target { label: Scheme::Resp.name().to_owned(), scheme: Scheme::Resp, addr: addrs[2], ..native.clone() };
+    Ok(Store { server, native, resp })
 }
 
 /// The floor, by the very program that runs.

@@ -9,7 +9,7 @@ use super::args::Plan;
 use super::bucket::{EXACT, LOAD};
 use super::callers::Client;
 use super::connection::Connection;
-use super::dialect::{Dialect, native, redis};
+use super::dialect::{Dialect, cell, native, redis};
 use super::error::BenchError;
 use super::exact::{self, Exactness};
 use super::feed::{Feed, Load, Sample, Walk};
@@ -51,13 +51,14 @@ impl Subject {
         }
         let client = match target.scheme {
             Scheme::Client => Some(Client::open(&target, &plan.token).await?),
-            Scheme::Native | Scheme::Floor | Scheme::Redis => None,
+            Scheme::Native | Scheme::Floor | Scheme::Resp | Scheme::Redis => None,
         };
+        let dialect = if target.scheme == Scheme::Resp { cell::dialect } else { native::dialect };
         Ok(Subject {
             target: Rc::new(target),
             version: None,
-            load: Rc::new(native::dialect(&plan.token, &load, LOAD)),
-            exact: Rc::new(native::dialect(&plan.token, &exact, EXACT)),
+            load: Rc::new(dialect(&plan.token, &load, LOAD)),
+            exact: Rc::new(dialect(&plan.token, &exact, EXACT)),
             client,
             forget: Vec::new(),
         })

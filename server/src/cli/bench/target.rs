@@ -14,6 +14,8 @@ pub(super) enum Scheme {
     Native,
     /// The same bucket as a script of Redis' or Valkey's, by `EVALSHA`.
     Redis,
+    /// The RESP door, by `CL.THROTTLE`.
+    Resp,
     /// The native protocol through the client crate, as a gateway does.
     Client,
     /// The native protocol to a server that decides nothing: what sockets and frames alone cost.
@@ -21,12 +23,13 @@ pub(super) enum Scheme {
 }
 
 impl Scheme {
-    const ALL: [Scheme; 4] = [Scheme::Native, Scheme::Redis, Scheme::Client, Scheme::Floor];
+    const ALL: [Scheme; 5] = [Scheme::Native, Scheme::Redis, Scheme::Resp, Scheme::Client, Scheme::Floor];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Scheme::Native => "native",
             Scheme::Redis => "redis",
+            Scheme::Resp => "resp",
             Scheme::Client => "client",
             Scheme::Floor => "floor",
         }
@@ -36,12 +39,13 @@ impl Scheme {
         match self {
             Scheme::Native | Scheme::Client | Scheme::Floor => 4170,
             Scheme::Redis => 6379,
+            Scheme::Resp => 4172,
         }
     }
 
     /// Whether what answers there is ours, so that a wrong count is our bug and the run fails.
     pub(super) fn must_be_exact(self) -> bool {
-        matches!(self, Scheme::Native | Scheme::Client)
+        matches!(self, Scheme::Native | Scheme::Resp | Scheme::Client)
     }
 }
 
@@ -57,7 +61,7 @@ pub(super) struct TargetUrl {
 /// Text that is no target.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TargetError {
-    #[error("a target is native://, redis://, client:// or floor://HOST[:PORT]")]
+    #[error("a target is native://, redis://, resp://, client:// or floor://HOST[:PORT]")]
     Scheme,
     #[error("the host is missing")]
     Host,
@@ -155,6 +159,7 @@ mod tests {
     fn the_port_has_a_default() {
         check("native://localhost", Ok("native://localhost:4170"));
         check("redis://localhost", Ok("redis://localhost:6379"));
+        check("resp://localhost", Ok("resp://localhost:4172"));
         check("floor://[::1]", Ok("floor://[::1]:4170"));
     }
 
