@@ -5,7 +5,7 @@
 
 use std::net::SocketAddr;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tallyring_tests::resp::{Answer, Connection, command};
 
 use crate::door::Door;
@@ -76,7 +76,7 @@ impl Door for Resp {
     }
 
     fn worded(recorded: Value) -> Value {
-        Native::worded(recorded)
+        positional(Native::worded(recorded))
     }
 }
 
@@ -167,6 +167,21 @@ fn options(event: &Value, fields: &[&str]) -> Option<Vec<String>> {
     Some(words)
 }
 
+/// What a decision has behind its five numbers: known by their order alone.
+const MORE: &str = "more";
+
+/// A recorded decision with what only some have, the delay of a queue and then what a forced call charged, by its order.
+fn positional(mut recorded: Value) -> Value {
+    if let Some(fields) = recorded.as_object_mut()
+        && fields.contains_key("reset_after_us")
+        && fields.contains_key("allowed")
+    {
+        let more: Vec<Value> = ["delay_us", "charged"].iter().filter_map(|name| fields.remove(*name)).collect();
+        fields.insert(MORE.to_owned(), Value::Array(more));
+    }
+    recorded
+}
+
 /// An answer in the words of a trace.
 fn found(event: &Value, answer: &Answer) -> Value {
     if let Answer::Error(text) = answer {
@@ -189,30 +204,17 @@ fn found(event: &Value, answer: &Answer) -> Value {
         ("release", [released, in_use]) => json!({ "released": *released == 1, "in_use": in_use }),
         ("check" | "refund" | "reserve", [allowed, limit, remaining, retry, reset, more @ ..]) => {
             assert_eq!(json!(limit), *event.get("burst").unwrap_or(&event["limit"]), "the ceiling");
-            let mut decision = Map::from_iter([
-                ("allowed".to_owned(), json!(*allowed == 1)),
-                ("remaining".to_owned(), json!(remaining)),
-                ("retry_after_us".to_owned(), wait(*retry)),
-                ("reset_after_us".to_owned(), json!(reset)),
-            ]);
-            decision.extend(names_of(event, more.len()).zip(more).map(|(name, number)| (name.into(), json!(number))));
-            Value::Object(decision)
+            let retry = wait(*retry);
+            json!({
+                "allowed": *allowed == 1,
+                "remaining": remaining,
+                "retry_after_us": retry,
+                "reset_after_us": reset,
+                MORE: more,
+            })
         }
         other => panic!("no answer: {other:?}"),
     }
-}
-
-/// What the numbers behind a decision are: the delay of a queue, then what a forced call charged. A single one that the
-/// event does not ask for is the first decision of a reserve on a queue, repeated.
-fn names_of(event: &Value, count: usize) -> impl Iterator<Item = &'static str> {
-    let is_charge = event["force"] == true && event["algorithm"] != "leaky_bucket";
-    let names: &[&str] = match count {
-        2 => &["delay_us", "charged"],
-        1 if is_charge => &["charged"],
-        1 => &["delay_us"],
-        _ => &[],
-    };
-    names.iter().copied()
 }
 
 /// The field is named behind the command.

@@ -48,7 +48,8 @@ pub(super) async fn store() -> Result<Store, BenchError> {
         command.env(format!("TALLYRING_{name}_ADDR"), addr.to_string());
     }
     let (server, native) = started(Scheme::Native, "tallyring serve", addrs[0], &mut command).await?;
-    let resp = Target { label: Scheme::Resp.name().to_owned(), scheme: Scheme::Resp, addr: addrs[2], ..native.clone() };
+    let (label, pid) = (Scheme::Resp.name().to_owned(), native.pid);
+    let resp = Target { label, scheme: Scheme::Resp, addr: addrs[2], pid };
     Ok(Store { server, native, resp })
 }
 

@@ -145,7 +145,9 @@ impl Asked {
             Reply::Invalid { field, reason } if reason.starts_with(&**field) => {
                 write::error(out, &format_args!("ERR {name}: {reason}"));
             }
-            Reply::Invalid { field, reason } => write::error(out, &format_args!("ERR {name}: {field}: {reason}")),
+            Reply::Invalid { field, reason } => {
+                write::error(out, &format_args!("ERR {name}: {field}: {reason}"));
+            }
             other => unreachable!("{name} is not answered with {other:?}"),
         }
     }
