@@ -28,9 +28,10 @@ pub struct Serve {
 impl Serve {
     pub fn start(args: &[&str]) -> Serve {
         let mut child = command()
-            .args(["serve", "--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--resp-addr", "127.0.0.1:0"])
-            .args(["--log-format", "json"])
+            .args(["serve", "--log-format", "json"])
             .args(args)
+            // Free ports, unless the arguments say others: a flag wins over the environment.
+            .envs(["NATIVE", "HTTP", "RESP"].map(|door| (format!("TALLYRING_{door}_ADDR"), "127.0.0.1:0")))
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
