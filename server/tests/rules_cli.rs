@@ -72,7 +72,7 @@ impl Shell {
     /// Runs a command that must end with `code` and print this on stdout, or what this begins with on stderr.
     fn check(&self, args: &[&str], code: i32, expect: &str) {
         let ended = self.run(args);
-        let said = if code == 0 || code == 3 { &ended.stdout == expect } else { ended.stderr.starts_with(expect) };
+        let said = if code == 0 || code == 3 { ended.stdout == *expect } else { ended.stderr.starts_with(expect) };
         assert!(said && ended.code == code, "{args:?}\nexpected {code}: {expect}\n{ended:#?}");
     }
 }
