@@ -46,11 +46,11 @@ fn limits(rules: &Rules) -> Vec<(String, u64)> {
 }
 
 fn open(dir: &tempfile::TempDir) -> Rules {
-    Rules::open(clock(), Some(dir.path())).unwrap()
+    Rules::open(clock(), Some(dir.path())).expect("a folder of its own")
 }
 
 fn memory() -> Rules {
-    Rules::open(clock(), None).unwrap()
+    Rules::open(clock(), None).expect("memory has no faults")
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_rules_of_a_tier_are_replaced_where_they_stood() {
     assert_eq!(limits(&rules), expect);
     rules.publish(&push(Change::Tier(free.clone(), text("")), Expect::Anything)).unwrap();
     assert_eq!(limits(&rules).len(), 2, "a tier may have no rules of its own");
-    rules.publish(&push(Change::Tier(free.clone(), text(tiered("f4", "free", 4))), Expect::Anything)).unwrap();
+    rules.publish(&push(Change::Tier(free, text(tiered("f4", "free", 4))), Expect::Anything)).unwrap();
     assert_eq!(limits(&rules)[2], ("f4".to_owned(), 4));
 }
 
