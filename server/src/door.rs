@@ -1,4 +1,6 @@
 //! Front doors beside the native one: foreign protocols in, commands for the shards out.
 
 pub mod http;
+pub mod judge;
 pub mod resp;
+pub mod shards;

@@ -21,9 +21,12 @@ use crate::cluster::view::View;
 use crate::config::{Config, ConfigError, RulesFile};
 use crate::data::{Data, DataError};
 use crate::door::http::{self, HttpDoor};
+use crate::door::judge::Judge;
+use crate::door::shards::Shards;
 use crate::rules::publish::{Change, Expect, PublishError, Push};
 use crate::rules::text::Faults;
 use crate::rules::{OpenError, Rules};
+use crate::shard::command::KeyQuota;
 use crate::shard::{self, MAILBOX_MAX, Message, Seeds, ShardMailbox, ShardSetup};
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
@@ -186,13 +189,12 @@ impl Parts {
     }
 
     fn shard_setup(&self, config: &Config, index: u16) -> ShardSetup {
-        let share = config.memory_max.get() / u64::from(config.shards.get());
         ShardSetup {
             index,
             node: config.node_id.id(),
             mailboxes: Arc::clone(&self.mailboxes),
             seeds: seeds(config),
-            bounds: Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX)),
+            bounds: bounds(config),
             rules: Arc::clone(&self.rules.live().frames),
             tokens: config.tokens.clone(),
             clock: self.clock,
@@ -237,13 +239,16 @@ impl Parts {
     }
 
     fn start_http(&self, config: &Config, http: Bound) -> io::Result<Thread> {
+        let quota = KeyQuota { shards: config.shards.get(), any_rule_max: bounds(config).rule_keys_max as u64 };
+        let shards = Arc::new(Shards::new(Arc::clone(&self.mailboxes), seeds(config), quota));
         let door = HttpDoor {
             mailboxes: Arc::clone(&self.mailboxes),
             pulses: self.pulses.clone(),
             clock: self.clock,
             acceptor: Arc::clone(&self.tally),
             rules: Arc::clone(&self.rules),
-            seeds: seeds(config),
+            judge: Judge::new(Arc::clone(&shards), Arc::clone(&self.rules)),
+            shards,
             tokens: config.tokens.clone(),
             advertise_host: config.advertise_host.clone(),
             draining: self.draining.clone(),
@@ -338,6 +343,12 @@ impl fmt::Display for InFile<'_> {
         }
         Ok(())
     }
+}
+
+/// What one shard may hold.
+fn bounds(config: &Config) -> Bounds {
+    let share = config.memory_max.get() / u64::from(config.shards.get());
+    Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX))
 }
 
 fn seeds(config: &Config) -> Seeds {

@@ -1,17 +1,25 @@
-//! The HTTP door: what people and their tools ask of a node. Is it alive, how is it, which rules are live, forget this key.
+//! The HTTP door: what people, their tools and simple gateways ask of a node. Is it alive, how is it, which rules are live,
+//! may this request pass, forget this key.
 //!
 //! `/livez`, `/readyz` and `/metrics` are open to whoever reaches the port. What is below `/v1` needs a token where the
 //! node has any (`caller`), and answers what it refuses with a problem (RFC 9457) that says what to mend.
 
+mod announced;
+mod body;
 mod caller;
+mod check;
 mod etag;
 mod incoming;
 mod keys;
+mod limit;
 mod limits;
 mod metrics;
+mod milliseconds;
 mod problem;
 mod pushing;
+mod question;
 mod rules;
+mod settle;
 
 use std::future::IntoFuture;
 use std::io;
@@ -23,7 +31,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get};
+use axum::routing::{get, post};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -31,8 +39,10 @@ use self::caller::Peer;
 use self::incoming::Incoming;
 use self::problem::Problem;
 use crate::acceptor::AcceptorTally;
+use crate::door::judge::Judge;
+use crate::door::shards::Shards;
 use crate::rules::Rules;
-use crate::shard::{Message, Report, Seeds, ShardMailbox};
+use crate::shard::{Message, Report, ShardMailbox};
 use crate::sys::clock::Clock;
 use crate::sys::net::TcpListener;
 use crate::tokens::Tokens;
@@ -56,8 +66,10 @@ pub struct HttpDoor {
     pub acceptor: Arc<AcceptorTally>,
     /// The rules.
     pub rules: Arc<Rules>,
-    /// What places keys.
-    pub seeds: Seeds,
+    /// The shards, to decide.
+    pub shards: Arc<Shards>,
+    /// Who decides by the rules.
+    pub judge: Judge,
     /// Who may do what.
     pub tokens: Tokens,
     /// The name that the node goes by, besides its addresses.
@@ -80,7 +92,10 @@ pub async fn run(door: HttpDoor, listener: TcpListener) -> io::Result<()> {
         .route("/v1/rules/history", get(rules::history))
         .route("/v1/rules/history/{version}", get(rules::edition))
         .route("/v1/limits/{tier}", get(limits::read).put(limits::publish))
-        .route("/v1/keys/{*key}", delete(keys::reset))
+        .route("/v1/check", post(check::check))
+        .route("/v1/settle", post(settle::settle))
+        .route("/v1/limit", post(limit::limit))
+        .route("/v1/keys/{*key}", get(keys::peek).delete(keys::reset))
         .fallback(async || Problem::not_found("there is nothing at this path"))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .with_state(Arc::new(door));

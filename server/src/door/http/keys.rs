@@ -5,26 +5,55 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tallyring_protocol::{Key, Reply, shard_of};
+use tallyring_engine::{Algorithm, Period, Stock, saturating_us};
+use tallyring_protocol::{Key, Reply};
 
-use super::HttpDoor;
-use super::caller::Admin;
+use super::caller::{Admin, Reader};
 use super::problem::Problem;
-use crate::shard::Message;
-use crate::shard::command::{Envelope, Errand};
-use crate::shard::outlet::{Outgoing, Outlet};
-
-/// How long a shard may take to answer.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+use super::{HttpDoor, milliseconds};
+use crate::door::shards::Refusal;
+use crate::shard::command::Errand;
 
 /// What became of a reset.
 #[derive(Serialize)]
-struct Reset {
+pub(super) struct Reset {
     /// Whether there was anything to forget.
     found: bool,
+}
+
+/// What a key has.
+#[derive(Serialize)]
+pub(super) struct Held<'a> {
+    key: &'a str,
+    /// Its budgets that are not whole, by algorithm; a key without any has used nothing that still counts.
+    budgets: Vec<Budget>,
+}
+
+/// What is left of one budget, under the numbers that it was last charged with.
+#[derive(Serialize)]
+struct Budget {
+    algorithm: &'static str,
+    limit: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    period_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calendar: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    burst: Option<u64>,
+    remaining: u64,
+    reset_after_ms: u64,
+}
+
+/// Says what a raw key has; looking costs nothing.
+pub(super) async fn peek(
+    State(door): State<Arc<HttpDoor>>,
+    _: Reader,
+    Path(raw): Path<String>,
+) -> Result<Response, Problem> {
+    let stocks = door.shards.peek(key(&raw)?).await?;
+    Ok(Json(Held { key: &raw, budgets: stocks.iter().map(Budget::of).collect() }).into_response())
 }
 
 /// Gives a raw key its whole budget back, under every algorithm, and forgets its holders.
@@ -33,27 +62,28 @@ pub(super) async fn reset(
     _: Admin,
     Path(raw): Path<String>,
 ) -> Result<Response, Problem> {
-    let key = Key::raw(raw.as_bytes()).map_err(|error| Problem::field("key", error.to_string()))?;
-    match door.ask(key).await {
-        Some(Reply::ResetDone { found }) => Ok(Json(Reset { found }).into_response()),
-        _ => {
-            Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the key's shard has more to do than it can; try again"))
-        }
+    let key = key(&raw)?;
+    match door.shards.ask(door.shards.of(key.as_ref()), Errand::Reset(key)).await? {
+        Reply::ResetDone { found } => Ok(Json(Reset { found }).into_response()),
+        _ => Err(Refusal::Unavailable.into()),
     }
 }
 
-impl HttpDoor {
-    /// Has a key's shard forget it; `None` if the shard does not answer in time.
-    async fn ask(&self, key: Key) -> Option<Reply<'static>> {
-        let shards = u16::try_from(self.mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
-        let shard = shard_of(self.seeds.placement.place(key.as_ref()), shards);
-        let outlet = Arc::new(Outlet::default());
-        let envelope = Envelope { errand: Errand::Reset(key), id: 1, reply_to: Arc::clone(&outlet) };
-        self.mailboxes[usize::from(shard)].push(Message::Command(envelope)).ok()?;
-        tokio::time::timeout(ANSWER_TIMEOUT, outlet.arrival()).await.ok()?;
-        match outlet.pop()? {
-            Outgoing::Reply(_, reply) => Some(reply),
-            Outgoing::Push(_) | Outgoing::Goodbye(..) => None,
-        }
+fn key(raw: &str) -> Result<Key, Problem> {
+    Key::raw(raw.as_bytes()).map_err(|error| Problem::field("key", error.to_string()))
+}
+
+impl Budget {
+    fn of(stock: &Stock) -> Budget {
+        let Stock { limit, remaining, reset_after_us } = *stock;
+        let (period_us, calendar) = match limit.period() {
+            // Each holder of slots brings its own time.
+            Period::Micros(_) if limit.algorithm() == Algorithm::Concurrency => (None, None),
+            Period::Micros(us) => (Some(us), None),
+            Period::Calendar(calendar) => (None, Some(calendar.name())),
+        };
+        let reset_after_ms = milliseconds::of(Duration::from_micros(saturating_us(reset_after_us)));
+        let (algorithm, burst) = (limit.algorithm().name(), limit.burst());
+        Budget { algorithm, limit: limit.limit(), period_us, calendar, burst, remaining, reset_after_ms }
     }
 }

@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tallyring_protocol::problem::PROBLEM_JSON;
 
+use crate::door::shards::Refusal;
+use crate::event::field::BadField;
 use crate::rules::publish::PublishError;
 use crate::rules::text::Fault;
 
@@ -52,6 +54,12 @@ impl Problem {
         Problem { errors, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
     }
 
+    /// The path of the field that is wrong, if it is one.
+    #[cfg(test)]
+    pub(super) fn path(&self) -> Option<&str> {
+        self.errors.first().map(|fault| &*fault.path)
+    }
+
     /// The same, with a header.
     pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Problem {
         Problem { header: Some(Box::new((name, value))), ..self }
@@ -78,6 +86,32 @@ impl From<PublishError> for Problem {
                 Problem { title: "Nothing has changed", ..Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail) }
             }
         }
+    }
+}
+
+/// When to come back to a node that could not decide, in seconds.
+const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let unavailable = |kind, detail: String| {
+            Problem { kind, ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail) }
+                .with(header::RETRY_AFTER, RETRY_AFTER_S)
+        };
+        let detail = refusal.to_string();
+        match refusal {
+            Refusal::Overloaded => unavailable("urn:tallyring:problem:overloaded", detail),
+            Refusal::Full => unavailable("urn:tallyring:problem:full", detail),
+            Refusal::Unavailable => unavailable("urn:tallyring:problem:unavailable", detail),
+            Refusal::Invalid { field, reason } => Problem::field(&field, reason),
+        }
+    }
+}
+
+impl From<BadField> for Problem {
+    fn from(bad: BadField) -> Problem {
+        let path = if bad == BadField::line() { super::body::WHOLE.to_owned() } else { bad.to_string() };
+        Problem::field(&path, bad.allowed())
     }
 }
 

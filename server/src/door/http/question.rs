@@ -1,0 +1,122 @@
+//! What a gateway asks: may this request pass? The body of `/v1/check` and of `/v1/settle`.
+
+mod names;
+mod text;
+mod units;
+
+use std::net::IpAddr;
+
+use serde::Deserialize;
+use tallyring_engine::RESERVATION_TTL_US_MAX;
+use tallyring_protocol::rules::Subject;
+
+use self::names::{Attributes, Headers};
+use self::text::{Id, Text};
+use self::units::Units;
+use super::problem::Problem;
+use crate::door::judge::{Booking, Charge, Manner};
+
+const MICROS_PER_MILLI: u64 = 1_000;
+
+/// The longest time to live of a reservation, in milliseconds: a day.
+const TTL_MS_MAX: u64 = RESERVATION_TTL_US_MAX / MICROS_PER_MILLI;
+
+/// A request, as its gateway describes it. What is not said is not known: rules that need it do not apply.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct Question<'a> {
+    #[serde(borrow)]
+    client: Option<Text<'a>>,
+    #[serde(borrow)]
+    tenant: Option<Text<'a>>,
+    #[serde(borrow)]
+    tier: Option<Text<'a>>,
+    ip: Option<IpAddr>,
+    #[serde(borrow)]
+    method: Text<'a>,
+    #[serde(borrow)]
+    path: Text<'a>,
+    #[serde(borrow)]
+    headers: Headers<'a>,
+    #[serde(borrow)]
+    attributes: Attributes<'a>,
+    #[serde(borrow)]
+    priority: Option<Text<'a>>,
+    cost: Units,
+    #[serde(borrow)]
+    reserve: Option<Reserve<'a>>,
+    /// Of a settle: the reservation.
+    #[serde(borrow)]
+    id: Option<Id<'a>>,
+    /// Of a settle: what was used.
+    actual: Option<Units>,
+}
+
+/// A reservation that is to be made.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reserve<'a> {
+    #[serde(borrow)]
+    id: Id<'a>,
+    ttl_ms: u64,
+}
+
+/// What a settle corrects, and to what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Correction<'q> {
+    pub(super) id: &'q [u8],
+    pub(super) actual: u64,
+}
+
+impl Question<'_> {
+    /// What the rules are asked about.
+    pub(super) fn subject(&self) -> Subject<'_> {
+        Subject {
+            client: text(&self.client),
+            tenant: text(&self.tenant),
+            tier: text(&self.tier),
+            ip: self.ip,
+            method: &self.method.0,
+            path: &self.path.0,
+            headers: &self.headers,
+            attributes: &self.attributes,
+        }
+    }
+
+    /// What is charged.
+    pub(super) fn charge(&self) -> Result<Charge<'_>, Problem> {
+        if self.id.is_some() {
+            return Err(Problem::field("id", "a reservation's id stands in reserve; to settle one, ask /v1/settle"));
+        }
+        if self.actual.is_some() {
+            return Err(Problem::field("actual", "what was used is told to /v1/settle"));
+        }
+        let manner = self.reserve.as_ref().map_or(Ok(Manner::Check), |reserve| self.reservation(reserve))?;
+        Ok(Charge { cost: self.cost.0, priority: text(&self.priority), manner })
+    }
+
+    fn reservation(&self, reserve: &Reserve<'_>) -> Result<Manner, Problem> {
+        if self.cost.0 == 0 {
+            return Err(Problem::field("cost", "a reservation reserves at least 1"));
+        }
+        if !(1..=TTL_MS_MAX).contains(&reserve.ttl_ms) {
+            let reason = format!("{} is not in 1 ..= {TTL_MS_MAX}", reserve.ttl_ms);
+            return Err(Problem::field("reserve.ttl_ms", reason));
+        }
+        Ok(Manner::Reserve(Booking { id: reserve.id.0.as_bytes().into(), ttl_us: reserve.ttl_ms * MICROS_PER_MILLI }))
+    }
+
+    /// What is corrected.
+    pub(super) fn correction(&self) -> Result<Correction<'_>, Problem> {
+        let id = self.id.as_ref().ok_or_else(|| Problem::field("id", "the reservation to settle is missing"))?;
+        let actual = self.actual.as_ref().ok_or_else(|| Problem::field("actual", "what was used is missing"))?;
+        Ok(Correction { id: id.0.as_bytes(), actual: actual.0 })
+    }
+}
+
+fn text<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
+    text.as_ref().map(|text| &*text.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use super::*;
+use crate::door::http::body;
+
+fn check(json: &str, path: &str) {
+    let parsed: Result<Question<'_>, Problem> = body::parse(json.as_bytes());
+    let problem = parsed.and_then(|question| question.charge().map(drop)).unwrap_err();
+    assert_eq!(problem.path(), Some(path), "{json}: {problem:?}");
+}
+
+fn accept(json: &str) -> Question<'_> {
+    body::parse(json.as_bytes()).unwrap_or_else(|problem| panic!("{json}: {problem:?}"))
+}
+
+#[test]
+fn a_bad_field_is_named_by_its_path() {
+    check(r#"{"cost":-1}"#, "cost");
+    check(r#"{"cost":1.0}"#, "cost");
+    check(r#"{"cost":null}"#, "cost");
+    check(r#"{"cost":"1"}"#, "cost");
+    check(r#"{"cost":1000000000001}"#, "cost");
+    check(r#"{"cost":18446744073709551616}"#, "cost");
+    check(r#"{"client":7}"#, "client");
+    check(r#"{"ip":"203.0.113.9:80"}"#, "ip");
+    check(r#"{"path":null}"#, "path");
+    check(r#"{"headers":[]}"#, "headers");
+    check(r#"{"headers":{"a":"x","b":2}}"#, "headers.b");
+    check(r#"{"attributes":{"plan":null}}"#, "attributes.plan");
+    check(r#"{"reserve":{"id":"","ttl_ms":5}}"#, "reserve.id");
+    check(r#"{"reserve":{"id":"x","ttl_ms":0}}"#, "reserve.ttl_ms");
+    check(r#"{"reserve":{"id":"x","ttl_ms":86400001}}"#, "reserve.ttl_ms");
+    check(r#"{"reserve":{"id":"x","ttl_ms":5},"cost":0}"#, "cost");
+    check(r#"{"id":"x"}"#, "id");
+    check(r#"{"actual":1}"#, "actual");
+}
+
+#[test]
+fn a_field_that_nobody_knows_is_named_by_its_path() {
+    check(r#"{"teir":"free"}"#, "teir");
+    check(r#"{"reserve":{"id":"x","ttl_ms":5,"ttl":6}}"#, "reserve.ttl");
+}
+
+#[test]
+fn what_is_no_object_is_a_bad_body() {
+    for json in ["", "[]", "null", "7", "{", "{}x", "{\"client\":\"a\",}", "[\"a\",\"b\"]", "\u{feff}{}"] {
+        check(json, "body");
+    }
+}
+
+#[test]
+fn a_missing_part_of_a_reservation_is_named() {
+    check(r#"{"reserve":{"id":"x"}}"#, "reserve");
+    check(r#"{"reserve":{"ttl_ms":1}}"#, "reserve");
+    check(r#"{"reserve":null,"cost":-1}"#, "cost");
+}
+
+#[test]
+fn more_names_than_a_request_has_are_refused() {
+    let names: Vec<String> = (0..129).map(|no| format!(r#""h{no}":"x""#)).collect();
+    check(&format!(r#"{{"headers":{{{}}}}}"#, names.join(",")), "headers.h128");
+}
+
+#[test]
+fn what_is_not_said_is_not_known() {
+    for json in ["{}", r#" {"client":null,"tenant":null,"tier":null,"ip":null,"priority":null,"reserve":null}"#] {
+        let question = accept(json);
+        let subject = question.subject();
+        assert_eq!((subject.client, subject.ip, subject.method, subject.path), (None, None, "", ""));
+        assert_eq!(question.charge().unwrap(), Charge { cost: 1, priority: None, manner: Manner::Check });
+    }
+}
+
+#[test]
+fn headers_are_found_whatever_their_case_and_attributes_are_not() {
+    let question = accept(r#"{"headers":{"X-Plan":"a","x-plan":"b"},"attributes":{"Plan":"c"}}"#);
+    let subject = question.subject();
+    assert_eq!(subject.headers.get("x-plan"), Some("a"));
+    assert_eq!((subject.attributes.get("plan"), subject.attributes.get("Plan")), (None, Some("c")));
+}
+
+#[test]
+fn a_settle_says_which_and_how_much() {
+    let path = |json| body::parse::<Question<'_>>(json).unwrap().correction().unwrap_err().path().map(str::to_owned);
+    assert_eq!(path(br#"{"client":"a","actual":3}"#).as_deref(), Some("id"));
+    assert_eq!(path(br#"{"client":"a","id":"x"}"#).as_deref(), Some("actual"));
+    let question = accept(r#"{"client":"a","cost":9,"reserve":{"id":"x","ttl_ms":5},"id":"x","actual":0}"#);
+    let Correction { id, actual } = question.correction().unwrap();
+    assert_eq!((id, actual), (&b"x"[..], 0));
+}

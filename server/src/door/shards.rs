@@ -1,0 +1,145 @@
+//! The shards of the node, as a door that is not theirs asks them: through their mailboxes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tallyring_engine::{Limit, Stock};
+use tallyring_protocol::{Key, KeyRef, Placement, Reply, shard_of};
+use tokio::sync::oneshot;
+
+use crate::shard::command::{Definition, Envelope, Errand, KeyQuota};
+use crate::shard::outlet::{Outgoing, Outlet};
+use crate::shard::{Message, Seeds, ShardMailbox};
+
+/// How long a shard may take to answer: it is a thread of this process, and what is before us is bounded by its mailbox.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Limits of explicit numbers that are kept to be used again; beyond it all are forgotten.
+const LIMITS_KEPT_MAX: usize = 1_024;
+
+/// Why a shard has not decided. Nothing is known to be charged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Its mailbox is full.
+    #[error("overloaded: the key's shard has more to do than it can; nothing was charged, try again")]
+    Overloaded,
+    /// There is no room for another key.
+    #[error("full: there is no room for another key, and no live counter is dropped to make some; nothing was charged")]
+    Full,
+    /// It does not answer, or says that it cannot.
+    #[error("unavailable: the key's shard does not answer; it is not known whether something was charged")]
+    Unavailable,
+    /// What was asked makes no sense.
+    #[error("{field}: {reason}")]
+    Invalid {
+        /// The first bad field.
+        field: String,
+        /// What is wrong with it and what is allowed.
+        reason: String,
+    },
+}
+
+/// The shards, and what tells them which of them a key belongs to.
+#[derive(Debug)]
+pub struct Shards {
+    mailboxes: Arc<[ShardMailbox]>,
+    seeds: Seeds,
+    quota: KeyQuota,
+    limits: Mutex<BTreeMap<Limit, Arc<Definition>>>,
+}
+
+impl Shards {
+    /// These shards; `quota` is how many keys of one rule each of them holds.
+    pub fn new(mailboxes: Arc<[ShardMailbox]>, seeds: Seeds, quota: KeyQuota) -> Shards {
+        Shards { mailboxes, seeds, quota, limits: Mutex::default() }
+    }
+
+    /// What tells keys apart and places them.
+    pub fn seeds(&self) -> &Seeds {
+        &self.seeds
+    }
+
+    /// How many keys of a rule a shard holds.
+    pub fn quota(&self) -> KeyQuota {
+        self.quota
+    }
+
+    /// The shard that a key belongs to.
+    pub fn of(&self, key: KeyRef<'_>) -> u16 {
+        self.at(self.seeds.placement.place(key))
+    }
+
+    /// The shard of a place.
+    pub fn at(&self, placement: Placement) -> u16 {
+        shard_of(placement, self.quota.shards)
+    }
+
+    /// The definition of explicit numbers, which no rule is behind. The same numbers are one definition, so that a shard
+    /// interns them once.
+    pub fn definition(&self, limit: Limit) -> Arc<Definition> {
+        let mut limits = self.limits.lock();
+        if let Some(known) = limits.get(&limit) {
+            return Arc::clone(known);
+        }
+        if limits.len() == LIMITS_KEPT_MAX {
+            limits.clear();
+        }
+        let definition = Definition { rule: "".into(), shadow: false, keys_max: self.quota.of(0), limit };
+        let definition = Arc::new(definition);
+        limits.insert(limit, Arc::clone(&definition));
+        definition
+    }
+
+    /// Has a shard do something, and waits for its answer.
+    ///
+    /// # Errors
+    /// [`Refusal`]: it has not done it, or it is not known.
+    pub async fn ask(&self, shard: u16, errand: Errand) -> Result<Reply<'static>, Refusal> {
+        let outlet = self.post(shard, errand)?;
+        let answered = tokio::time::timeout(ANSWER_TIMEOUT, outlet.arrival()).await;
+        match answered.ok().and_then(|()| outlet.pop()) {
+            Some(Outgoing::Reply(_, Reply::Full)) => Err(Refusal::Full),
+            Some(Outgoing::Reply(_, Reply::Overloaded)) => Err(Refusal::Overloaded),
+            Some(Outgoing::Reply(_, Reply::Invalid { field, reason })) => {
+                Err(Refusal::Invalid { field: field.into_owned(), reason: reason.into_owned() })
+            }
+            Some(Outgoing::Reply(_, reply)) => Ok(reply),
+            Some(Outgoing::Push(_) | Outgoing::Goodbye(..)) | None => Err(Refusal::Unavailable),
+        }
+    }
+
+    /// Has a shard do something of which nobody waits for the answer.
+    ///
+    /// # Errors
+    /// Its mailbox is full.
+    pub fn tell(&self, shard: u16, errand: Errand) -> Result<(), Refusal> {
+        self.post(shard, errand).map(drop)
+    }
+
+    /// What is left of a key's budgets that are not whole.
+    ///
+    /// # Errors
+    /// [`Refusal`]: the shard cannot say.
+    pub async fn peek(&self, key: Key) -> Result<Vec<Stock>, Refusal> {
+        let (to, from) = oneshot::channel();
+        let shard = self.of(key.as_ref());
+        self.mailbox(shard).push(Message::Peek(key, to)).map_err(|_| Refusal::Overloaded)?;
+        match tokio::time::timeout(ANSWER_TIMEOUT, from).await {
+            Ok(Ok(stocks)) => Ok(stocks),
+            Ok(Err(_)) | Err(_) => Err(Refusal::Unavailable),
+        }
+    }
+
+    fn post(&self, shard: u16, errand: Errand) -> Result<Arc<Outlet>, Refusal> {
+        let outlet = Arc::new(Outlet::default());
+        let envelope = Envelope { errand, id: 0, reply_to: Arc::clone(&outlet) };
+        self.mailbox(shard).push(Message::Command(envelope)).map_err(|_| Refusal::Overloaded)?;
+        Ok(outlet)
+    }
+
+    fn mailbox(&self, shard: u16) -> &ShardMailbox {
+        &self.mailboxes[usize::from(shard)]
+    }
+}
