@@ -32,6 +32,10 @@ python:
 clients:
     .ci/run clients
 
+# The HTTP door against its own OpenAPI description.
+openapi:
+    .ci/run openapi
+
 # A cluster on one thread, under faults, for a few seeds.
 sim:
     .ci/run sim

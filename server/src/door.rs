@@ -1,6 +1,8 @@
 //! Front doors beside the native one: foreign protocols in, commands for the shards out.
 
 pub mod http;
+pub mod json;
 pub mod judge;
 pub mod resp;
+pub mod question;
 pub mod shards;

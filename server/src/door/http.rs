@@ -15,9 +15,9 @@ mod limit;
 mod limits;
 mod metrics;
 mod milliseconds;
+mod openapi;
 mod problem;
 mod pushing;
-mod question;
 mod rules;
 mod settle;
 
@@ -88,6 +88,7 @@ pub async fn run(door: HttpDoor, listener: TcpListener) -> io::Result<()> {
         .route("/livez", get(live))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics::metrics))
+        .route("/openapi.json", get(openapi::openapi))
         .route("/v1/rules", get(rules::read).put(rules::publish))
         .route("/v1/rules/history", get(rules::history))
         .route("/v1/rules/history/{version}", get(rules::edition))

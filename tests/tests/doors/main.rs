@@ -7,6 +7,7 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used, reason = "a test of real threads")]
 
 mod door;
+mod http;
 mod native;
 mod play;
 mod resp;
@@ -19,8 +20,13 @@ macro_rules! traces {
         mod over_native {
             $(#[tokio::test] async fn $name() { crate::native::check(stringify!($name)).await; })*
         }
+<<<<<<< HEAD
         mod over_resp {
             $(#[tokio::test] async fn $name() { crate::resp::check(stringify!($name)).await; })*
+=======
+        mod over_http {
+            $(#[tokio::test] async fn $name() { crate::http::check(stringify!($name)).await; })*
+>>>>>>> 586ebf7 (HTTP: an OpenAPI description, a page, tests as a gateway meets it; bodies are fuzzed)
         }
     };
 }

@@ -12,9 +12,9 @@ use serde::Serialize;
 use super::announced::Headers;
 use super::caller::Reader;
 use super::problem::Problem;
-use super::question::Question;
 use super::{HttpDoor, body, milliseconds};
 use crate::door::judge::{Decision, Level, RuleDecision};
+use crate::door::question::Question;
 
 /// Who decided: a node is the store.
 const SOURCE: &str = "store";
@@ -61,7 +61,7 @@ pub(super) async fn check(
     body: Body,
 ) -> Result<Response, Problem> {
     let body = body::read(&headers, body).await?;
-    let question: Question<'_> = body::parse(&body)?;
+    let question = Question::parse(&body)?;
     let decision = door.judge.check(&question.subject(), &question.charge()?).await?;
     let now_us = decision.at_us.unwrap_or_else(|| door.clock.now_us());
     Ok(Json(Answer::of(&decision, now_us)).into_response())

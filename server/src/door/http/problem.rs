@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tallyring_protocol::problem::PROBLEM_JSON;
 
+use crate::door::json;
 use crate::door::shards::Refusal;
 use crate::event::field::BadField;
 use crate::rules::publish::PublishError;
@@ -52,12 +53,6 @@ impl Problem {
         let detail = format!("{path}: {reason}");
         let errors = vec![Fault { line: None, path: path.to_owned(), reason }];
         Problem { errors, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
-    }
-
-    /// The path of the field that is wrong, if it is one.
-    #[cfg(test)]
-    pub(super) fn path(&self) -> Option<&str> {
-        self.errors.first().map(|fault| &*fault.path)
     }
 
     /// The same, with a header.
@@ -110,8 +105,14 @@ impl From<Refusal> for Problem {
 
 impl From<BadField> for Problem {
     fn from(bad: BadField) -> Problem {
-        let path = if bad == BadField::line() { super::body::WHOLE.to_owned() } else { bad.to_string() };
+        let path = if bad == BadField::line() { json::WHOLE.to_owned() } else { bad.to_string() };
         Problem::field(&path, bad.allowed())
+    }
+}
+
+impl From<json::BadField> for Problem {
+    fn from(bad: json::BadField) -> Problem {
+        Problem::field(&bad.path, bad.reason)
     }
 }
 

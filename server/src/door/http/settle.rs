@@ -11,9 +11,9 @@ use serde::Serialize;
 
 use super::caller::Reader;
 use super::problem::Problem;
-use super::question::Question;
 use super::{HttpDoor, body, milliseconds};
 use crate::door::judge::{SettledRule, Settlement};
+use crate::door::question::Question;
 
 /// The answer.
 #[derive(Serialize)]
@@ -44,7 +44,7 @@ pub(super) async fn settle(
     body: Body,
 ) -> Result<Response, Problem> {
     let body = body::read(&headers, body).await?;
-    let question: Question<'_> = body::parse(&body)?;
+    let question = Question::parse(&body)?;
     let correction = question.correction()?;
     let settlement = door.judge.settle(&question.subject(), correction.id, correction.actual).await?;
     Ok(Json(Answer::of(&settlement)).into_response())

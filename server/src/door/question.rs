@@ -13,8 +13,8 @@ use tallyring_protocol::rules::Subject;
 use self::names::{Attributes, Headers};
 use self::text::{Id, Text};
 use self::units::Units;
-use super::problem::Problem;
-use crate::door::judge::{Booking, Charge, Manner};
+use super::json::{self, BadField};
+use super::judge::{Booking, Charge, Manner};
 
 const MICROS_PER_MILLI: u64 = 1_000;
 
@@ -24,7 +24,7 @@ const TTL_MS_MAX: u64 = RESERVATION_TTL_US_MAX / MICROS_PER_MILLI;
 /// A request, as its gateway describes it. What is not said is not known: rules that need it do not apply.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(super) struct Question<'a> {
+pub struct Question<'a> {
     #[serde(borrow)]
     client: Option<Text<'a>>,
     #[serde(borrow)]
@@ -63,14 +63,24 @@ struct Reserve<'a> {
 
 /// What a settle corrects, and to what.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Correction<'q> {
-    pub(super) id: &'q [u8],
-    pub(super) actual: u64,
+pub struct Correction<'q> {
+    /// The reservation.
+    pub id: &'q [u8],
+    /// Units that were used.
+    pub actual: u64,
 }
 
-impl Question<'_> {
+impl<'a> Question<'a> {
+    /// The question that a body is.
+    ///
+    /// # Errors
+    /// The first field that is wrong.
+    pub fn parse(body: &'a [u8]) -> Result<Question<'a>, BadField> {
+        json::parse(body)
+    }
+
     /// What the rules are asked about.
-    pub(super) fn subject(&self) -> Subject<'_> {
+    pub fn subject(&self) -> Subject<'_> {
         Subject {
             client: text(&self.client),
             tenant: text(&self.tenant),
@@ -84,32 +94,38 @@ impl Question<'_> {
     }
 
     /// What is charged.
-    pub(super) fn charge(&self) -> Result<Charge<'_>, Problem> {
+    ///
+    /// # Errors
+    /// A field that has no place in a check, or that makes no sense beside another.
+    pub fn charge(&self) -> Result<Charge<'_>, BadField> {
         if self.id.is_some() {
-            return Err(Problem::field("id", "a reservation's id stands in reserve; to settle one, ask /v1/settle"));
+            return Err(BadField::new("id", "a reservation's id stands in reserve; to settle one, ask /v1/settle"));
         }
         if self.actual.is_some() {
-            return Err(Problem::field("actual", "what was used is told to /v1/settle"));
+            return Err(BadField::new("actual", "what was used is told to /v1/settle"));
         }
         let manner = self.reserve.as_ref().map_or(Ok(Manner::Check), |reserve| self.reservation(reserve))?;
         Ok(Charge { cost: self.cost.0, priority: text(&self.priority), manner })
     }
 
-    fn reservation(&self, reserve: &Reserve<'_>) -> Result<Manner, Problem> {
+    fn reservation(&self, reserve: &Reserve<'_>) -> Result<Manner, BadField> {
         if self.cost.0 == 0 {
-            return Err(Problem::field("cost", "a reservation reserves at least 1"));
+            return Err(BadField::new("cost", "a reservation reserves at least 1"));
         }
         if !(1..=TTL_MS_MAX).contains(&reserve.ttl_ms) {
             let reason = format!("{} is not in 1 ..= {TTL_MS_MAX}", reserve.ttl_ms);
-            return Err(Problem::field("reserve.ttl_ms", reason));
+            return Err(BadField::new("reserve.ttl_ms", reason));
         }
         Ok(Manner::Reserve(Booking { id: reserve.id.0.as_bytes().into(), ttl_us: reserve.ttl_ms * MICROS_PER_MILLI }))
     }
 
     /// What is corrected.
-    pub(super) fn correction(&self) -> Result<Correction<'_>, Problem> {
-        let id = self.id.as_ref().ok_or_else(|| Problem::field("id", "the reservation to settle is missing"))?;
-        let actual = self.actual.as_ref().ok_or_else(|| Problem::field("actual", "what was used is missing"))?;
+    ///
+    /// # Errors
+    /// A field that a settle needs is missing.
+    pub fn correction(&self) -> Result<Correction<'_>, BadField> {
+        let id = self.id.as_ref().ok_or_else(|| BadField::new("id", "the reservation to settle is missing"))?;
+        let actual = self.actual.as_ref().ok_or_else(|| BadField::new("actual", "what was used is missing"))?;
         Ok(Correction { id: id.0.as_bytes(), actual: actual.0 })
     }
 }
