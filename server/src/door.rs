@@ -3,6 +3,6 @@
 pub mod http;
 pub mod json;
 pub mod judge;
-pub mod resp;
 pub mod question;
+pub mod resp;
 pub mod shards;

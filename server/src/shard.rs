@@ -88,6 +88,8 @@ pub enum Message {
     Report(oneshot::Sender<Report>),
     /// Say what is left of a key's budgets that are not whole.
     Peek(Key, oneshot::Sender<Vec<Stock>>),
+    /// Say the ceiling that a reservation was charged under, if it lives.
+    Ceiling(Identity, oneshot::Sender<Option<u64>>),
 }
 
 /// A mailbox of shards.
@@ -293,6 +295,7 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             // Whoever asked may have stopped waiting.
             Message::Report(to) => drop(to.send(shard.borrow().report())),
             Message::Peek(key, to) => drop(to.send(shard.borrow_mut().peek(key.as_ref(), now))),
+            Message::Ceiling(name, to) => drop(to.send(shard.borrow().engine.reserved_ceiling(now, name))),
         }
     }
     !mailbox.is_empty()

@@ -64,7 +64,10 @@ fn a_decision_says_who_speaks_what_is_left_and_what_to_tell_the_client() {
         [&allowed["allowed"], &allowed["rule"], &allowed["limit"], &allowed["remaining"], &allowed["retry_after_ms"]],
         [&json!(true), &json!("free-charges"), &json!(1), &json!(0), &json!(0)]
     );
-    assert_eq!([&allowed["level"], &allowed["source"], &allowed["version"]], [&json!("ok"), &json!("store"), &json!(1)]);
+    assert_eq!(
+        [&allowed["level"], &allowed["source"], &allowed["version"]],
+        [&json!("ok"), &json!("store"), &json!(1)]
+    );
     assert_eq!(allowed["headers"]["RateLimit-Policy"], "\"free-charges\";q=1;w=3600");
     assert_eq!(allowed["headers"].get("Retry-After"), None);
     let denied = decide(&node, &question);
@@ -149,12 +152,17 @@ fn a_rule_in_shadow_counts_what_was_admitted_and_is_never_told() {
 
 #[test]
 fn levels_priorities_blocks_and_exceptions_are_those_of_the_document() {
-    let soft = format!("{}soft = \"0.5\"\npriorities = {{ critical = \"always\", sheddable = \"0.5\" }}\n", rule("a", "client", 4));
+    let soft = format!(
+        "{}soft = \"0.5\"\npriorities = {{ critical = \"always\", sheddable = \"0.5\" }}\n",
+        rule("a", "client", 4)
+    );
     let node = node(
         &[
             soft,
-            "[[rule]]\nid = \"closed\"\ngroup = \"gate\"\nmatch = { route = \"/admin/*\" }\naction = \"block\"\n".into(),
-            "[[rule]]\nid = \"open\"\ngroup = \"a\"\nmatch = { route = \"/healthz\" }\nrank = 1\naction = \"allow\"\n".into(),
+            "[[rule]]\nid = \"closed\"\ngroup = \"gate\"\nmatch = { route = \"/admin/*\" }\naction = \"block\"\n"
+                .into(),
+            "[[rule]]\nid = \"open\"\ngroup = \"a\"\nmatch = { route = \"/healthz\" }\nrank = 1\naction = \"allow\"\n"
+                .into(),
         ]
         .concat(),
     );
@@ -166,7 +174,10 @@ fn levels_priorities_blocks_and_exceptions_are_those_of_the_document() {
     assert_eq!(ask(json!({ "client": "c", "priority": "nobody" }))["allowed"], false);
     assert_eq!(ask(json!({ "client": "c", "priority": "critical", "cost": 9 }))["allowed"], true);
     let blocked = ask(json!({ "client": "fresh", "path": "/admin/x" }));
-    assert_eq!([&blocked["allowed"], &blocked["rule"], &blocked["limit"]], [&json!(false), &json!("closed"), &json!(0)]);
+    assert_eq!(
+        [&blocked["allowed"], &blocked["rule"], &blocked["limit"]],
+        [&json!(false), &json!("closed"), &json!(0)]
+    );
     assert_eq!([&blocked["retry_after_ms"], &blocked["headers"]], [&Value::Null, &json!({})]);
     assert_eq!(left(&node, &json!({ "client": "fresh" }), "a"), 4, "what is blocked costs nothing");
 }

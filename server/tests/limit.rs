@@ -49,7 +49,8 @@ fn a_key_is_looked_at_and_given_back_under_every_algorithm() {
     for path in ["/v1/keys/a/%7Bt%7Db", "/v1/keys/a%2F%7Bt%7Db"] {
         let held = node.ask("GET", path, &[], "").json();
         let budgets = held["budgets"].as_array().unwrap();
-        let told = budgets.iter().map(|budget| (budget["algorithm"].as_str().unwrap(), budget["remaining"].as_u64().unwrap()));
+        let told =
+            budgets.iter().map(|budget| (budget["algorithm"].as_str().unwrap(), budget["remaining"].as_u64().unwrap()));
         assert_eq!(told.collect::<Vec<_>>(), [("token_bucket", 6), ("fixed_window", 5), ("concurrency", 2)]);
         assert_eq!([&budgets[1]["calendar"], &budgets[0]["period_us"]], [&json!("day"), &json!(86_400_000_000_u64)]);
     }
@@ -133,7 +134,8 @@ fn bodies_are_bounded_and_in_json() {
     let node = Serve::start(&["--shards", "1"]);
     assert_eq!(post(&node, "/v1/check", &format!("{{\"client\":\"{}\"}}", "x".repeat(64 * 1_024))).code, 413);
     let typed = |kind: &str| node.ask("POST", "/v1/check", &[("Content-Type", kind)], "{}").code;
-    let kinds = ["application/json; charset=utf-8", "application/x-www-form-urlencoded", "text/plain", "application/toml"];
+    let kinds =
+        ["application/json; charset=utf-8", "application/x-www-form-urlencoded", "text/plain", "application/toml"];
     assert_eq!(kinds.map(typed), [200, 200, 415, 415]);
     refused(&node, "/v1/check", "", "body");
     refused(&node, "/v1/limit", "\u{0}", "body");
@@ -177,7 +179,8 @@ fn a_client_may_ask_and_an_admin_may_reset() {
         use sha2::Digest;
         sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
     };
-    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("gateway"), hash("operator"))).unwrap();
+    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("gateway"), hash("operator")))
+        .unwrap();
     let node = Serve::start(&["--shards", "1", "--token-file", tokens.to_str().unwrap()]);
     let ask = |method: &str, path: &str, token: Option<&str>, body: &str| {
         let authorization = token.map(|token| format!("Bearer {token}"));

@@ -32,7 +32,7 @@ use tallyring_protocol::rules::Subject;
 
 pub use self::bench::Bench;
 pub use self::decision::{Decision, Level, RuleDecision};
-pub use self::settle::{SettledRule, Settlement};
+pub use self::settle::{Left, SettledRule, Settlement};
 use self::tab::Tab;
 use super::shards::{Refusal, Shards};
 use crate::rules::Rules;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tallyring_engine::{Limit, Stock};
+use tallyring_engine::{Identity, Limit, Stock};
 use tallyring_protocol::{Key, KeyRef, Placement, Reply, shard_of};
 use tokio::sync::oneshot;
 
@@ -123,11 +123,24 @@ impl Shards {
     /// # Errors
     /// [`Refusal`]: the shard cannot say.
     pub async fn peek(&self, key: Key) -> Result<Vec<Stock>, Refusal> {
-        let (to, from) = oneshot::channel();
         let shard = self.of(key.as_ref());
-        self.mailbox(shard).push(Message::Peek(key, to)).map_err(|_| Refusal::Overloaded)?;
+        self.question(shard, |to| Message::Peek(key, to)).await
+    }
+
+    /// The ceiling that a reservation was charged under; `None` if it does not live.
+    ///
+    /// # Errors
+    /// [`Refusal`]: the shard cannot say.
+    pub async fn reserved_ceiling(&self, reservation: Identity) -> Result<Option<u64>, Refusal> {
+        let shard = self.at(Placement(reservation.placement));
+        self.question(shard, |to| Message::Ceiling(reservation, to)).await
+    }
+
+    async fn question<T>(&self, shard: u16, ask: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Refusal> {
+        let (to, from) = oneshot::channel();
+        self.mailbox(shard).push(ask(to)).map_err(|_| Refusal::Overloaded)?;
         match tokio::time::timeout(ANSWER_TIMEOUT, from).await {
-            Ok(Ok(stocks)) => Ok(stocks),
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) | Err(_) => Err(Refusal::Unavailable),
         }
     }

@@ -120,6 +120,16 @@ pub enum Errand {
     Reset(Key),
 }
 
+impl Errand {
+    /// The reservation that it makes, if it makes one.
+    pub fn reservation(&self) -> Option<Identity> {
+        match self {
+            Errand::Reserve(_, booking) => Some(booking.reservation),
+            _ => None,
+        }
+    }
+}
+
 /// One of several checks that are decided together, with its numbers.
 #[derive(Clone, Debug)]
 pub struct ForeignPart {

@@ -75,6 +75,12 @@ impl Engine {
         self.reservations.get(reservation, now.max(self.latest)).map(|known| known.charged_at)
     }
 
+    /// The ceiling of the limit that a live reservation was charged under: a reserve that repeats its first decision is of
+    /// that limit, whatever it came with.
+    pub fn reserved_ceiling(&self, now: Timestamp, reservation: Identity) -> Option<u64> {
+        self.reservations.get(reservation, now.max(self.latest)).map(|known| known.decision.limit)
+    }
+
     /// Ends every reservation of a counter, whose charges are forgotten. Says whether one was live.
     pub(super) fn end_reservations_of(&mut self, counter: Identity, now: Timestamp) -> bool {
         let mut was_live = false;

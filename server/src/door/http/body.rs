@@ -1,8 +1,8 @@
 //! Bodies in JSON: bounded, and read whole.
 
+use super::problem::Problem;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderMap, StatusCode, header};
-use super::problem::Problem;
 
 /// Longest body of a question, in bytes: sixteen checks of the longest keys, every character escaped, fit.
 pub(super) const BODY_BYTES_MAX: usize = 64 * 1_024;

@@ -42,7 +42,15 @@ pub(super) async fn limit(
     let fields = fields(&body)?;
     let operation = event::operation(event::op(&fields)?, &fields)?;
     let Asked { shard, errand, limits } = door.shards.asked(&operation)?;
+    let reserved = errand.reservation();
     let reply = door.shards.ask(shard, errand).await?;
+    let limits = match reserved {
+        // It may repeat a first decision, which was under a limit of its own.
+        Some(reservation) => {
+            Limits::from_iter(door.shards.reserved_ceiling(reservation).await?.or(limits.first().copied()))
+        }
+        None => limits,
+    };
     let Some((answer, at_us)) = Answer::of(&reply, &limits) else { return Err(Refusal::Unavailable.into()) };
     Ok(match at_us {
         Some(at_us) => ([(AT_US, at_us.to_string())], Json(answer)).into_response(),

@@ -93,7 +93,9 @@ fn problem(description: &str) -> Value {
 
 fn content(content: Content) -> Value {
     let types = content.media_types();
-    Value::Object(types.iter().map(|(media, schema)| ((*media).to_owned(), json!({ "schema": schema.schema() }))).collect())
+    Value::Object(
+        types.iter().map(|(media, schema)| ((*media).to_owned(), json!({ "schema": schema.schema() }))).collect(),
+    )
 }
 
 #[cfg(test)]

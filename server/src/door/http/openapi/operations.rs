@@ -123,13 +123,8 @@ const AUTHOR: Parameter = Parameter {
     schema: Schema::Text,
 };
 
-const COMMENT: Parameter = Parameter {
-    name: "comment",
-    place: "query",
-    required: false,
-    description: "Why.",
-    schema: Schema::Text,
-};
+const COMMENT: Parameter =
+    Parameter { name: "comment", place: "query", required: false, description: "Why.", schema: Schema::Text };
 
 const BUSY: (u16, &str) = (503, "The key's shard is overloaded, its memory is full, or it does not answer.");
 const BAD_FIELD: (u16, &str) = (400, "A field is wrong; errors names its path.");
