@@ -37,6 +37,7 @@ fn decide(node: &Serve, question: &Value) -> Value {
 fn left(node: &Serve, question: &Value, rule: &str) -> u64 {
     let mut look = question.clone();
     look["cost"] = json!(0);
+    look.as_object_mut().unwrap().remove("reserve");
     let decision = decide(node, &look);
     let checks = decision["checks"].as_array().unwrap();
     checks.iter().find(|check| check["rule"] == rule).unwrap()["remaining"].as_u64().unwrap()
@@ -232,7 +233,7 @@ fn slots_are_held_under_the_reservation_until_it_is_settled() {
 
 #[test]
 fn a_key_that_memory_has_no_room_for_is_no_decision() {
-    let full = format!("{}keys_max = 1\n", rule("one-key", "client", 5));
+    let full = format!("{}keys_max = 2\n", rule("few-keys", "client", 5));
     let node = Serve::start(&["--shards", "1"]);
     node.push(&[rule("all", "tenant", 5), full].concat());
     let question = |client: &str| json!({ "client": client, "tenant": "t" });
