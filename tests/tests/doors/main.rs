@@ -20,13 +20,11 @@ macro_rules! traces {
         mod over_native {
             $(#[tokio::test] async fn $name() { crate::native::check(stringify!($name)).await; })*
         }
-<<<<<<< HEAD
         mod over_resp {
             $(#[tokio::test] async fn $name() { crate::resp::check(stringify!($name)).await; })*
-=======
+        }
         mod over_http {
             $(#[tokio::test] async fn $name() { crate::http::check(stringify!($name)).await; })*
->>>>>>> 586ebf7 (HTTP: an OpenAPI description, a page, tests as a gateway meets it; bodies are fuzzed)
         }
     };
 }
