@@ -35,7 +35,7 @@ impl<'a> Facts<'a> {
             tenant: present(subject.tenant),
             tier: present(subject.tier),
             address: subject.ip.map(|ip| ip.to_canonical()),
-            method: subject.method,
+            method: method(subject.method),
             path: normalise(subject.path, path),
             ipv6_bits,
             ip: OnceCell::new(),
@@ -57,6 +57,11 @@ impl<'a> Facts<'a> {
     pub(crate) fn attribute(&self, name: &str) -> Option<&'a str> {
         present(self.subject.attributes.get(name))
     }
+}
+
+/// A HEAD costs what its GET costs, and a router hands it to the same code: else it would be a way around every limit.
+fn method(method: &str) -> &str {
+    if method == "HEAD" { "GET" } else { method }
 }
 
 /// Nothing is no value: it would make one shared bucket of all who have none.

@@ -105,7 +105,9 @@ pub(crate) fn segments_of(path: &str) -> impl Iterator<Item = &str> {
 
 fn read_method(method: &str) -> Result<Box<str>, String> {
     let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-    if is_method {
+    if method == "HEAD" {
+        Err("HEAD is counted as GET: write GET".to_owned())
+    } else if is_method {
         Ok(method.into())
     } else {
         Err(format!("{method:?} is no method: those are in capitals, as in \"GET /x\""))

@@ -45,6 +45,8 @@ struct Log {
     input: Input,
     ahead: BinaryHeap<Reverse<Ahead>>,
     newest_us: u64,
+    /// Of the line before.
+    previous_us: u64,
     read: u64,
     has_ended: bool,
 }
@@ -57,7 +59,8 @@ struct Ahead {
 
 impl Merge {
     pub(super) fn new(inputs: Vec<Input>, with_headers: bool) -> Merge {
-        let log = |input| Log { input, ahead: BinaryHeap::new(), newest_us: 0, read: 0, has_ended: false };
+        let log =
+            |input| Log { input, ahead: BinaryHeap::new(), newest_us: 0, previous_us: 0, read: 0, has_ended: false };
         let logs = inputs.into_iter().map(log).collect();
         Merge { logs, with_headers, latest_us: 0, counts: Counts::default() }
     }
@@ -106,7 +109,9 @@ impl Log {
             };
             counts.cut += u64::from(is_cut);
             counts.nowhere += u64::from(entry.ip.is_none());
-            self.newest_us = self.newest_us.max(entry.t_us);
+            // Two lines have to agree that time has come so far: one with a date of its own must not hurry all others.
+            self.newest_us = self.newest_us.max(entry.t_us.min(self.previous_us));
+            self.previous_us = entry.t_us;
             self.read += 1;
             self.ahead.push(Reverse(Ahead { at: (entry.t_us, self.read), entry }));
         }

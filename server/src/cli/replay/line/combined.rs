@@ -11,8 +11,9 @@ pub(super) fn read(line: &str, with_headers: bool) -> Line {
 }
 
 fn read_known(line: &str, with_headers: bool) -> Option<Line> {
-    let (who, rest) = line.split_once('[')?;
-    let (when, rest) = rest.split_once(']')?;
+    // A user may have brackets in the name, but no quote: servers escape it. So the date is what ends before the first.
+    let (front, rest) = line.split_once("] \"").or_else(|| line.split_once(']'))?;
+    let (who, when) = front.rsplit_once('[')?;
     let (ip, user) = who_is_it(who)?;
     let t_us = time::common(when)?;
     let (request, rest, is_request_closed) = quoted(rest.trim_start());

@@ -67,8 +67,27 @@ fn line(cells: &[&str; 7], widths: &[usize; 7]) -> String {
     format!("{}\n", text.trim_end())
 }
 
+/// A text that whoever sends requests has chosen, as it is safe to show: what steers a terminal or the direction of
+/// writing is spelled out.
+fn visible(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().flat_map(|c| if steers(c) { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
 fn worst(rule: &RuleReport) -> Option<String> {
-    let named = rule.worst.iter().take(WORST_SHOWN).map(|(key, denied)| format!("{key}: {}", grouped(*denied)));
-    let named: Vec<String> = named.collect();
+    let named = rule.worst.iter().take(WORST_SHOWN);
+    let named: Vec<String> = named.map(|(key, denied)| format!("{}: {}", visible(key), grouped(*denied))).collect();
     if named.is_empty() { None } else { Some(format!("  most denied: {}\n", named.join(", "))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_is_spelled_out() {
+        assert_eq!(visible("a\u{1b}[31m\n\u{202e}é"), "a\\u{1b}[31m\\n\\u{202e}é");
+    }
 }
