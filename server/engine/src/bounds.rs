@@ -7,7 +7,7 @@ pub const KEY_BYTES: usize = 48;
 ///
 /// ```
 /// use tallyring_engine::Bounds;
-/// let bounds = Bounds::of_bytes(104 << 20);
+/// let bounds = Bounds::of_bytes(96 << 20);
 /// assert_eq!(bounds.rule_keys_max, 1 << 20); // half of what fits
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

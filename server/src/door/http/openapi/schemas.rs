@@ -76,6 +76,7 @@ pub(super) fn all() -> Value {
 }
 
 /// An object that has these fields and no others.
+#[allow(clippy::needless_pass_by_value, reason = "a value is made where it is handed over")]
 fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
 }
