@@ -29,6 +29,9 @@ pub struct StoreConfig {
     pub in_flight_max: usize,
     /// Seeds the instance id and every jitter, so that a run can be repeated; `None` = the operating system's entropy.
     pub random_seed: Option<u64>,
+    /// How to encrypt; `None` = not at all, which a store that others can reach does not accept.
+    #[cfg(feature = "tls")]
+    pub tls: Option<crate::tls::Tls>,
 }
 
 impl Default for StoreConfig {
@@ -41,13 +44,15 @@ impl Default for StoreConfig {
             deadline: Duration::from_millis(5),
             in_flight_max: 1_024,
             random_seed: None,
+            #[cfg(feature = "tls")]
+            tls: None,
         }
     }
 }
 
 impl std::fmt::Debug for StoreConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let StoreConfig { seeds, token: _, name, deadline, in_flight_max, random_seed } = self;
+        let StoreConfig { seeds, token: _, name, deadline, in_flight_max, random_seed, .. } = self;
         f.debug_struct("StoreConfig")
             .field("seeds", seeds)
             .field("name", name)

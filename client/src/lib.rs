@@ -48,6 +48,8 @@ mod router;
 mod seeds;
 mod store;
 mod sys;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use config::{DEADLINE_MAX, IN_FLIGHT_MAX, StoreConfig};
 pub use decision::{Decision, Level, RuleDecision, RuleRef, Source};
@@ -66,3 +68,5 @@ pub use tallyring_protocol::reply::{
 };
 pub use tallyring_protocol::rules::{Lookup, RuleError, RuleSet, Subject};
 pub use tallyring_protocol::{Key, KeyError, RulesVersion};
+#[cfg(feature = "tls")]
+pub use tls::{Tls, TlsError};

@@ -42,3 +42,6 @@ pub use topology::{Node, Topology};
 
 /// The version of the native protocol that this crate speaks; a hello with another one is refused.
 pub const PROTOCOL_VERSION: u16 = 1;
+
+/// The name of the protocol, with its version, where a TLS handshake asks for one (ALPN).
+pub const ALPN: &[u8] = b"tallyring/1";

@@ -21,7 +21,7 @@ use super::slots::{CallId, Delivery};
 use super::{Connection, Endpoint};
 use crate::gateway::Gateway;
 use crate::sys::clock::{self, Instant};
-use crate::sys::net::TcpStream;
+use crate::sys::net::Stream;
 
 /// An idle connection is asked this often whether its peer still lives.
 const PING_EVERY: Duration = Duration::from_secs(1);
@@ -35,6 +35,7 @@ const READS_MAX: usize = 8;
 /// Connects, drives the connection until it ends, and starts again, until the connection is closed.
 pub(crate) async fn keep(connection: Arc<Connection>, gateway: Arc<Gateway>) {
     let mut backoff = Backoff::new(gateway.random());
+    let mut is_told = false; // once a connection: a wrong token stays wrong at every attempt
     while !connection.is_closed() {
         let Endpoint { address, shard } = connection.endpoint();
         let ended = match handshake::open(address, *shard, &gateway).await {
@@ -47,6 +48,9 @@ pub(crate) async fn keep(connection: Arc<Connection>, gateway: Arc<Gateway>) {
         };
         tracing::debug!(address, shard, reason = %ended, "not connected to the store");
         if ended.is_lasting() {
+            if !std::mem::replace(&mut is_told, true) {
+                tracing::warn!(address, reason = %ended, "the store and this gateway do not come together");
+            }
             backoff.stop_hurrying();
         }
         rest(&connection, backoff.next_wait()).await;
@@ -79,7 +83,7 @@ async fn rest(connection: &Connection, wait: Duration) {
 struct Driver<'a> {
     connection: &'a Connection,
     gateway: &'a Gateway,
-    stream: TcpStream,
+    stream: Stream,
     inbound: Inbound,
     writing: Vec<u8>,
     written: usize,
@@ -192,7 +196,11 @@ impl<'a> Driver<'a> {
                 len => self.written += len,
             }
         }
-        Ok(())
+        // What is encrypted may still be on its way to the socket; a plain stream has nothing to do.
+        match Pin::new(&mut self.stream).poll_flush(cx) {
+            Poll::Ready(flushed) => Ok(flushed?),
+            Poll::Pending => Ok(()),
+        }
     }
 
     /// Takes the callers' bytes if there are any; but first lets every other task run that is ready.

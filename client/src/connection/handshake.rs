@@ -7,8 +7,9 @@ use tallyring_protocol::{FrameError, GoodbyeCode, Hello, Malformed, PROTOCOL_VER
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::inbound::Inbound;
+use crate::config::StoreConfig;
 use crate::gateway::Gateway;
-use crate::sys::net::{self, TcpStream};
+use crate::sys::net::{self, Stream};
 
 /// The longest that connecting and being welcomed may take together.
 pub(crate) const HANDSHAKE_MAX: Duration = Duration::from_secs(1);
@@ -17,7 +18,7 @@ pub(crate) const HANDSHAKE_MAX: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Session {
     /// The socket.
-    pub(crate) stream: TcpStream,
+    pub(crate) stream: Stream,
     /// Bytes behind the welcome.
     pub(crate) inbound: Inbound,
     /// What the store said.
@@ -61,7 +62,12 @@ pub(crate) enum Ended {
 impl Ended {
     /// Whether the next attempt will end in the same way, until somebody changes something.
     pub(crate) fn is_lasting(&self) -> bool {
-        matches!(self, Ended::Goodbye { code: GoodbyeCode::Unauthorized | GoodbyeCode::Version, .. })
+        match self {
+            Ended::Goodbye { code, .. } => matches!(code, GoodbyeCode::Unauthorized | GoodbyeCode::Version),
+            #[cfg(feature = "tls")]
+            Ended::Io(error) => crate::tls::is_distrust(error),
+            _ => false,
+        }
     }
 }
 
@@ -87,14 +93,15 @@ pub(crate) async fn open(address: &str, shard: u16, gateway: &Gateway) -> Result
     let deadline_max_us = u32::try_from(config.deadline.as_micros()).unwrap_or(u32::MAX);
     let (name, token) = (config.name.as_str(), config.token.as_str());
     let hello = Hello { version: PROTOCOL_VERSION, shard, deadline_max_us, instance, name, token };
-    tokio::time::timeout(HANDSHAKE_MAX, greet(address, &hello)).await.unwrap_or(Err(Ended::Silent))
+    tokio::time::timeout(HANDSHAKE_MAX, greet(address, config, &hello)).await.unwrap_or(Err(Ended::Silent))
 }
 
-async fn greet(address: &str, hello: &Hello<'_>) -> Result<Session, Ended> {
-    let mut stream = net::connect(address).await?;
+async fn greet(address: &str, config: &StoreConfig, hello: &Hello<'_>) -> Result<Session, Ended> {
+    let mut stream = net::connect(address, config).await?;
     let mut bytes = Vec::new();
     hello.encode(&mut bytes);
     stream.write_all(&bytes).await?;
+    stream.flush().await?;
     let mut inbound = Inbound::new();
     let welcome = read_reply(&mut stream, &mut inbound, as_welcome).await??;
     Ok(Session { stream, inbound, welcome })
@@ -110,7 +117,7 @@ fn as_welcome(reply: Reply<'_>) -> Result<Welcome, Ended> {
 
 /// Waits for the next reply and hands it to `read`.
 async fn read_reply<T>(
-    stream: &mut TcpStream,
+    stream: &mut Stream,
     inbound: &mut Inbound,
     read: impl FnOnce(Reply<'_>) -> T,
 ) -> Result<T, Ended> {
