@@ -1,153 +1,106 @@
-//! The acceptor: takes in connections, listens to their hello, and hands them to the shard that they are for.
+//! The acceptor: lets connections in, listens to their hello, and hands them to the shard that they are for.
 
 pub mod resp;
 
-use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::BytesMut;
 use tallyring_protocol::bounds::HELLO_BYTES_MAX;
-use tallyring_protocol::{GoodbyeCode, Hello, PROTOCOL_VERSION, Role, frame};
+use tallyring_protocol::{GoodbyeCode, Hello, PROTOCOL_VERSION, frame};
 use tokio::io::AsyncReadExt;
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::debug;
 
 use crate::cluster::gateways::{Gateways, Presence};
 use crate::cluster::view::View;
+use crate::entrance::{Entrance, Place, Visitor};
+use crate::observe::door::Refusal;
 use crate::shard::native::{Arrival, part};
 use crate::shard::{Message, ShardMailbox};
 use crate::sys::net::{Parcel, Stream, TcpListener, TcpStream};
-use crate::tokens::Tokens;
+use crate::tokens::{LiveTokens, Pass};
 
 /// A peer that has not said hello by then is cut off.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Connections of one node, those included that have not said hello.
-pub const CONNECTIONS_MAX: usize = 16 * 1_024;
-
-/// How long the acceptor rests when the system has no descriptor for another connection.
-const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+/// How a TLS handshake begins: the record type and the major version.
+const TLS_HANDSHAKE: [u8; 2] = [22, 3];
 
 /// What the acceptor needs for each connection.
 #[derive(Debug)]
 pub struct Acceptor {
+    /// The way in.
+    pub entrance: Entrance,
     /// Where connections go.
     pub mailboxes: Arc<[ShardMailbox]>,
     /// Who may come in.
-    pub tokens: Tokens,
+    pub tokens: Arc<LiveTokens>,
     /// What they are greeted with.
     pub view: Arc<View>,
     /// Who is alive.
     pub gateways: Arc<Gateways>,
-    /// What it counts.
-    pub tally: Arc<AcceptorTally>,
-}
-
-/// What the acceptor counts.
-#[derive(Debug, Default)]
-pub struct AcceptorTally {
-    /// Connections now, those included that have not said hello.
-    pub open: AtomicUsize,
-    /// Connections accepted since the start.
-    pub accepted: AtomicU64,
-    /// Connections refused: bad hello, bad token, too many, too slow.
-    pub refused: AtomicU64,
-}
-
-/// A connection counts while this is held.
-struct Slot(Arc<AcceptorTally>);
-
-impl Slot {
-    fn take(tally: &Arc<AcceptorTally>) -> Option<Slot> {
-        let open = tally.open.fetch_add(1, Ordering::Relaxed);
-        let slot = Slot(Arc::clone(tally));
-        (open < CONNECTIONS_MAX).then_some(slot)
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
-    }
 }
 
 /// Accepts native connections until the node drains.
 pub async fn run(acceptor: Acceptor, listener: TcpListener, draining: CancellationToken) {
-    let tally = Arc::clone(&acceptor.tally);
     let acceptor = Arc::new(acceptor);
-    let greet = move |stream| {
-        let acceptor = Arc::clone(&acceptor);
-        async move { acceptor.greet(stream).await }
-    };
-    accept(listener, draining, tally, greet).await;
-}
-
-/// Accepts connections of any kind until the node drains; `greet` takes them in.
-async fn accept<F: Future<Output = Result<(), Refused>> + 'static>(
-    listener: TcpListener,
-    draining: CancellationToken,
-    tally: Arc<AcceptorTally>,
-    greet: impl Fn(TcpStream) -> F,
-) {
     loop {
-        let accepted = tokio::select! {
+        let (stream, peer) = tokio::select! {
             biased;
             () = draining.cancelled() => return,
-            accepted = listener.accept() => accepted,
+            knocking = acceptor.entrance.knock(&listener) => knocking,
         };
-        match accepted {
-            Ok((stream, peer)) => {
-                tally.accepted.fetch_add(1, Ordering::Relaxed);
-                let (greeting, tally) = (greet(stream), Arc::clone(&tally));
-                tokio::task::spawn_local(async move {
-                    if let Err(refusal) = greeting.await {
-                        tally.refused.fetch_add(1, Ordering::Relaxed);
-                        debug!(%peer, %refusal, "connection refused");
-                    }
-                });
-            }
-            Err(error) => {
-                warn!(%error, "cannot accept a connection");
-                tokio::time::sleep(ACCEPT_BACKOFF).await;
-            }
-        }
+        let acceptor = Arc::clone(&acceptor);
+        tokio::task::spawn_local(async move { acceptor.receive(stream, peer).await });
     }
 }
 
 impl Acceptor {
-    /// Reads the hello of a stream and hands it to its shard, or tells it why not.
-    async fn greet(&self, stream: TcpStream) -> Result<(), Refused> {
-        stream.set_nodelay(true)?;
-        let mut stream = Stream::from(stream);
-        let Some(slot) = Slot::take(&self.tally) else {
-            return self.refuse(stream, GoodbyeCode::Busy, "the node has all the connections it accepts").await;
-        };
-        let mut inbox = BytesMut::with_capacity(HELLO_BYTES_MAX);
-        let hello = tokio::time::timeout(HELLO_TIMEOUT, self.hello(&mut stream, &mut inbox)).await;
-        match hello.unwrap_or(Err(Fault::Told(GoodbyeCode::Slow, "the hello did not arrive within 5 s".into()))) {
-            Ok(guest) => self.hand_over(stream, inbox, guest, slot).await,
-            Err(Fault::Told(code, reason)) => self.refuse(stream, code, &reason).await,
-            Err(Fault::Io(error)) => Err(error.into()),
+    /// Lets somebody in and hands them to their shard, or tells them why not.
+    async fn receive(&self, stream: TcpStream, peer: SocketAddr) {
+        match self.entrance.admit(stream, peer).await {
+            Ok(visitor) => self.greet(visitor, peer).await,
+            Err(turned) => {
+                if let Some(stream) = turned.stream {
+                    say_goodbye(stream, GoodbyeCode::Busy, "the node has all the connections it accepts").await;
+                }
+            }
         }
     }
 
-    async fn hand_over(&self, stream: Stream, inbox: BytesMut, guest: Guest, slot: Slot) -> Result<(), Refused> {
-        let Guest { shard, role, presence } = guest;
-        let arrival = Arrival {
-            parcel: Parcel::pack(stream)?,
-            read_ahead: inbox,
-            role,
-            topology: self.view.frame(),
-            ended: Box::new((presence, slot)),
+    /// Reads the hello of a visitor.
+    async fn greet(&self, Visitor { mut stream, place }: Visitor, peer: SocketAddr) {
+        let mut inbox = BytesMut::with_capacity(HELLO_BYTES_MAX);
+        let hello = tokio::time::timeout(HELLO_TIMEOUT, self.hello(&mut stream, &mut inbox)).await;
+        let fault = match hello.unwrap_or(Err(Fault::slow())) {
+            Ok(guest) => match self.hand_over(stream, inbox, guest, place) {
+                Ok(()) => return,
+                Err((fault, back)) => return self.refuse(back, fault, peer).await,
+            },
+            Err(fault) => fault,
         };
+        self.entrance.tally().throw_away(inbox.len());
+        self.refuse(Some(stream), fault, peer).await;
+    }
+
+    /// Hands a guest to its shard, or gives the stream back.
+    fn hand_over(
+        &self,
+        stream: Stream,
+        inbox: BytesMut,
+        guest: Guest,
+        place: Place,
+    ) -> Result<(), (Fault, Option<Stream>)> {
+        let Guest { shard, pass, presence } = guest;
+        let parcel = Parcel::pack(stream).map_err(|error| (error.into(), None))?;
+        let ended = Box::new((presence, place));
+        let arrival = Arrival { parcel, read_ahead: inbox, pass, topology: self.view.frame(), ended };
         match self.mailboxes[shard].push(Message::Adopt(arrival)) {
             Ok(()) => Ok(()),
-            Err(Message::Adopt(arrival)) => {
-                self.refuse(arrival.parcel.open()?, GoodbyeCode::Busy, "the shard has more to do than it can").await
-            }
+            Err(Message::Adopt(arrival)) => Err((Fault::busy(), arrival.parcel.open().ok())),
             Err(_) => unreachable!("a full mailbox gives back what was pushed"),
         }
     }
@@ -155,9 +108,9 @@ impl Acceptor {
     /// Reads up to the end of the hello; what follows it stays in `inbox`.
     async fn hello(&self, stream: &mut Stream, inbox: &mut BytesMut) -> Result<Guest, Fault> {
         loop {
-            let found = frame::split(inbox, HELLO_BYTES_MAX).map_err(|e| malformed(e.to_string()))?;
+            let found = frame::split(inbox, HELLO_BYTES_MAX).map_err(|error| Fault::malformed(&error, inbox))?;
             if let Some((frame, taken)) = found {
-                let hello = Hello::decode(&frame).map_err(|e| malformed(e.to_string()))?;
+                let hello = Hello::decode(&frame).map_err(|error| Fault::malformed(&error, inbox))?;
                 let guest = self.admit(&hello)?;
                 let _ = inbox.split_to(taken);
                 return Ok(guest);
@@ -170,52 +123,76 @@ impl Acceptor {
 
     fn admit(&self, hello: &Hello<'_>) -> Result<Guest, Fault> {
         if hello.version != PROTOCOL_VERSION {
-            let reason = format!("version: {} is not spoken here, {PROTOCOL_VERSION} is", hello.version);
-            return Err(Fault::Told(GoodbyeCode::Version, reason));
+            return Err(Fault::version(hello.version));
         }
-        let role = self.tokens.role_of(hello.token);
-        let role =
-            role.ok_or_else(|| Fault::Told(GoodbyeCode::Unauthorized, "token: not one of this node's".into()))?;
+        let pass = self.tokens.pass_of(hello.token).ok_or_else(Fault::unauthorized)?;
         let shard = usize::from(hello.shard) % self.mailboxes.len();
-        debug!(name = hello.name, instance = %format_args!("{:032x}", hello.instance), shard, ?role, "hello");
-        Ok(Guest { shard, role, presence: self.gateways.join(hello.instance) })
+        debug!(name = hello.name, instance = %format_args!("{:032x}", hello.instance), shard, role = ?pass.role, "hello");
+        Ok(Guest { shard, pass, presence: self.gateways.join(hello.instance) })
     }
 
-    async fn refuse(&self, mut stream: Stream, code: GoodbyeCode, reason: &str) -> Result<(), Refused> {
-        // The peer may be gone already: it was to be refused all the same.
-        let _ = part(&mut stream, code, reason).await;
-        Err(Refused::Told(reason.to_owned()))
+    async fn refuse(&self, stream: Option<Stream>, fault: Fault, peer: SocketAddr) {
+        self.entrance.tally().refuse(fault.refusal, peer, &fault.reason);
+        if let (Some(stream), Some(code)) = (stream, fault.goodbye) {
+            say_goodbye(stream, code, &fault.reason).await;
+        }
     }
+}
+
+/// The peer may be gone already: it was to be refused all the same.
+async fn say_goodbye(mut stream: Stream, code: GoodbyeCode, reason: &str) {
+    let _ = part(&mut stream, code, reason).await;
 }
 
 /// Somebody who may come in.
 struct Guest {
     shard: usize,
-    role: Role,
+    pass: Pass,
     presence: Presence,
 }
 
-/// What is wrong with a hello: something to tell the peer, or the peer is gone.
-enum Fault {
-    Told(GoodbyeCode, String),
-    Io(io::Error),
+/// Why somebody may not come in.
+struct Fault {
+    refusal: Refusal,
+    /// How to tell them; `None` = there is nobody left to tell.
+    goodbye: Option<GoodbyeCode>,
+    reason: String,
+}
+
+impl Fault {
+    fn told(refusal: Refusal, code: GoodbyeCode, reason: impl Into<String>) -> Fault {
+        Fault { refusal, goodbye: Some(code), reason: reason.into() }
+    }
+
+    fn slow() -> Fault {
+        Fault::told(Refusal::Slow, GoodbyeCode::Slow, "the hello did not arrive within 5 s")
+    }
+
+    fn busy() -> Fault {
+        Fault::told(Refusal::Busy, GoodbyeCode::Busy, "the shard has more to do than it can")
+    }
+
+    fn unauthorized() -> Fault {
+        Fault::told(Refusal::Unauthorized, GoodbyeCode::Unauthorized, "token: not one of this node's")
+    }
+
+    fn version(version: u16) -> Fault {
+        let reason = format!("version: {version} is not spoken here, {PROTOCOL_VERSION} is");
+        Fault::told(Refusal::Version, GoodbyeCode::Version, reason)
+    }
+
+    fn malformed(error: &dyn std::fmt::Display, inbox: &[u8]) -> Fault {
+        let reason = if inbox.starts_with(&TLS_HANDSHAKE) {
+            "TLS is spoken to a port that has none: give the node --tls-cert, or the client no CA".to_owned()
+        } else {
+            error.to_string()
+        };
+        Fault::told(Refusal::Malformed, GoodbyeCode::Malformed, reason)
+    }
 }
 
 impl From<io::Error> for Fault {
     fn from(error: io::Error) -> Fault {
-        Fault::Io(error)
+        Fault { refusal: Refusal::Broken, goodbye: None, reason: format!("it broke off: {error}") }
     }
-}
-
-fn malformed(reason: String) -> Fault {
-    Fault::Told(GoodbyeCode::Malformed, reason)
-}
-
-/// Why a connection was not taken in, for the log.
-#[derive(Debug, thiserror::Error)]
-enum Refused {
-    #[error("{0}")]
-    Told(String),
-    #[error("it broke off: {0}")]
-    Broken(#[from] io::Error),
 }

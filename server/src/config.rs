@@ -4,11 +4,14 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::Deserialize;
 use tallyring_protocol::bounds::SHARDS_MAX;
 use tallyring_protocol::{IdentityKey, NodeId, PlacementSeed};
 
+use crate::entrance::CrowdBounds;
+use crate::entrance::tls::TlsFiles;
 use crate::rules::text::Text;
 use crate::sys::{random, spawn};
 use crate::tokens::Tokens;
@@ -24,6 +27,15 @@ pub const RESP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST
 
 /// Memory that a shard needs at least, in bytes: less would be taken by its index before it holds a key.
 pub const SHARD_BYTES_MIN: u64 = 4 << 20;
+
+/// Connections of one door of a node, those included that have not said who they are.
+pub const CONNECTIONS_MAX: usize = 16 * 1_024;
+
+/// Connections of one address: the others keep a quarter of them all.
+pub const CONNECTIONS_PER_ADDRESS_MAX: usize = CONNECTIONS_MAX / 4 * 3;
+
+/// How long a connection may ask for nothing. Gateways ask every second whether the node is there.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Everything a node needs to know.
 #[derive(Clone, Debug)]
@@ -50,8 +62,16 @@ pub struct Config {
     pub rules: Option<RulesFile>,
     /// Who may do what.
     pub tokens: Tokens,
-    /// Whether to listen beyond loopback although nothing is encrypted.
+    /// Where the tokens stand, to be read again when they change.
+    pub token_file: Option<PathBuf>,
+    /// The certificate of every door; `None` = nothing is encrypted.
+    pub tls: Option<TlsFiles>,
+    /// Whether to listen beyond loopback although something is missing that protects the node.
     pub insecure: bool,
+    /// How many may be connected to one door.
+    pub crowd: CrowdBounds,
+    /// How long a connection may ask for nothing.
+    pub idle_timeout: Duration,
     /// Places keys.
     pub placement_seed: PlacementSeed,
     /// Tells keys apart.
@@ -73,7 +93,11 @@ impl Default for Config {
             data: None,
             rules: None,
             tokens: Tokens::default(),
+            token_file: None,
+            tls: None,
             insecure: false,
+            crowd: CrowdBounds { total_max: CONNECTIONS_MAX, per_address_max: CONNECTIONS_PER_ADDRESS_MAX },
+            idle_timeout: IDLE_TIMEOUT,
             placement_seed: PlacementSeed(random::seed()),
             identity_key: IdentityKey(random::seed()),
         }
@@ -94,15 +118,30 @@ impl Config {
         let listeners =
             [("native-addr", self.native_addr), ("http-addr", self.http_addr), ("resp-addr", self.resp_addr)];
         let exposed = listeners.into_iter().find(|(_, address)| !address.ip().is_loopback());
-        match exposed {
-            Some((field, address)) if !self.insecure => Err(ConfigError {
-                field,
-                reason: format!(
-                    "{address} can be reached from other machines and nothing is encrypted: \
-                     listen on loopback, or say --insecure on a network that you trust"
-                ),
-            }),
+        match (exposed, self.unprotected()) {
+            (Some((field, address)), Some(lack)) if !self.insecure => {
+                Err(ConfigError { field, reason: format!("{address} can be reached from other machines and {lack}") })
+            }
             _ => Ok(()),
+        }
+    }
+
+    /// What a node that others can reach lacks, and what to do about it.
+    fn unprotected(&self) -> Option<&'static str> {
+        match (self.tls.is_some(), self.tokens.open()) {
+            (true, false) => None,
+            (false, true) => Some(
+                "nothing is encrypted and everybody may do everything: give --tls-cert, --tls-key and --token-file, \
+                 listen on loopback, or say --insecure on a network that you trust",
+            ),
+            (false, false) => Some(
+                "nothing is encrypted, tokens neither: give --tls-cert and --tls-key, \
+                 listen on loopback, or say --insecure on a network that you trust",
+            ),
+            (true, true) => Some(
+                "everybody may do everything: give --token-file, \
+                 listen on loopback, or say --insecure on a network that you trust",
+            ),
         }
     }
 }
@@ -283,6 +322,7 @@ impl<T> serde::de::Visitor<'_> for NumberOrText<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokens::TokenHash;
 
     fn check_size(text: &str, expect: Result<u64, &str>) {
         let parsed = text.parse::<ByteSize>().map(ByteSize::get);
@@ -320,9 +360,19 @@ mod tests {
 
     #[test]
     fn a_node_does_not_listen_to_the_world_by_accident() {
-        let exposed = Config { native_addr: "0.0.0.0:4170".parse().unwrap(), ..Config::default() };
-        assert_eq!(exposed.validate().unwrap_err().field, "native-addr");
-        assert_eq!(Config { insecure: true, ..exposed }.validate(), Ok(()));
-        assert_eq!(Config::default().validate(), Ok(()));
+        let exposed = || Config { native_addr: "0.0.0.0:4170".parse().unwrap(), ..Config::default() };
+        let tls = || Some(TlsFiles { cert: "c".into(), key: "k".into(), ca: None });
+        let tokens = || Tokens { client: vec![TokenHash::of("t")], ..Tokens::default() };
+        let lack = |config: Config| config.validate().map_err(|error| error.to_string());
+        let (bare, with_tokens) = (lack(exposed()), lack(Config { tokens: tokens(), ..exposed() }));
+        assert!(
+            bare.unwrap_err().starts_with("native-addr: 0.0.0.0:4170 can be reached from other machines and nothing")
+        );
+        assert!(with_tokens.unwrap_err().contains("tokens neither: give --tls-cert and --tls-key,"));
+        let with_tls = lack(Config { tls: tls(), ..exposed() });
+        assert!(with_tls.unwrap_err().contains("everybody may do everything: give --token-file,"));
+        assert_eq!(lack(Config { tls: tls(), tokens: tokens(), ..exposed() }), Ok(()));
+        assert_eq!(lack(Config { insecure: true, ..exposed() }), Ok(()));
+        assert_eq!(lack(Config::default()), Ok(()));
     }
 }

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use tallyring_engine::Bounds;
 use tallyring_protocol::{IdentityHasher, Node as Member, RulesVersion, Topology};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
 use crate::acceptor::resp::RespAcceptor;
-use crate::acceptor::{self, Acceptor, AcceptorTally};
+use crate::acceptor::{self, Acceptor};
 use crate::cluster::gateways::Gateways;
 use crate::cluster::view::View;
 use crate::config::{Config, ConfigError, RulesFile};
@@ -23,6 +24,11 @@ use crate::data::{Data, DataError};
 use crate::door::http::{self, HttpDoor};
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
+use crate::entrance::tls::{Certificates, TlsError};
+use crate::entrance::{CrowdBounds, Entrance, EntranceSetup};
+use crate::observe::door::{Door, DoorTallies};
+use crate::observe::reload::ReloadTally;
+use crate::reload::Reload;
 use crate::rules::publish::{Change, Expect, PublishError, Push};
 use crate::rules::text::Faults;
 use crate::rules::{OpenError, Rules};
@@ -31,6 +37,7 @@ use crate::shard::{self, MAILBOX_MAX, Message, Seeds, ShardMailbox, ShardSetup};
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
 use crate::sys::spawn::{self, Thread};
+use crate::tokens::LiveTokens;
 
 /// How long news of gateways gathers before it is pushed: a rolling restart of a fleet is not a thousand pushes.
 const GATEWAYS_DEBOUNCE: Duration = Duration::from_millis(100);
@@ -42,6 +49,7 @@ pub struct Node {
     http_addr: SocketAddr,
     resp_addr: SocketAddr,
     draining: CancellationToken,
+    reload: Arc<Notify>,
     threads: Vec<Thread>,
     /// Ours until the last thread has ended.
     _data: Option<Data>,
@@ -63,6 +71,9 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// There is no encryption with these files.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The data folder cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -100,6 +111,7 @@ impl Node {
     /// As [`Node::start`].
     pub async fn start_on(clock: Clock, config: Config) -> Result<Node, StartError> {
         config.validate()?;
+        let certificates = config.tls.clone().map(Certificates::load).transpose()?.map(Arc::new);
         let data = config.data.as_deref().map(Data::open).transpose()?;
         let rules = Rules::open(clock, data.as_ref().map(Data::folder))?;
         if let Some(file) = &config.rules {
@@ -116,14 +128,27 @@ impl Node {
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
             gateways: Arc::default(),
             rules: Arc::new(rules),
-            tally: Arc::default(),
+            tokens: Arc::new(LiveTokens::new(config.tokens.clone())),
+            certificates,
+            doors: Arc::default(),
+            reloads: Arc::default(),
+            reload: Arc::default(),
             connections: Arc::default(),
             draining: CancellationToken::new(),
         };
         let threads = parts.start_threads(&config, Listeners { native, resp, http })?;
         let rules = parts.rules.live().version.version;
-        info!(native = %native_addr, http = %http_addr, resp = %resp_addr, shards = config.shards.get(), node = config.node_id.id().0, rules, "serving");
-        Ok(Node { native_addr, http_addr, resp_addr, draining: parts.draining, threads, _data: data })
+        let (shards, node, tls) = (config.shards.get(), config.node_id.id().0, config.tls.is_some());
+        info!(native = %native_addr, http = %http_addr, resp = %resp_addr, shards, node, rules, tls, "serving");
+        Ok(Node {
+            native_addr,
+            http_addr,
+            resp_addr,
+            draining: parts.draining,
+            reload: parts.reload,
+            threads,
+            _data: data,
+        })
     }
 
     /// Where the native protocol is spoken.
@@ -139,6 +164,11 @@ impl Node {
     /// Where RESP is spoken.
     pub fn resp_addr(&self) -> SocketAddr {
         self.resp_addr
+    }
+
+    /// Reads tokens and certificates again, now.
+    pub fn reload(&self) {
+        self.reload.notify_one();
     }
 
     /// Stops accepting, lets connections finish, and waits until every thread has ended.
@@ -170,7 +200,12 @@ struct Parts {
     pulses: Vec<Arc<AtomicU64>>,
     gateways: Arc<Gateways>,
     rules: Arc<Rules>,
-    tally: Arc<AcceptorTally>,
+    tokens: Arc<LiveTokens>,
+    certificates: Option<Arc<Certificates>>,
+    doors: Arc<DoorTallies>,
+    reloads: Arc<ReloadTally>,
+    /// Somebody asks for tokens and certificates to be read again.
+    reload: Arc<Notify>,
     connections: Arc<AtomicUsize>,
     draining: CancellationToken,
 }
@@ -196,9 +231,11 @@ impl Parts {
             seeds: seeds(config),
             bounds: bounds(config),
             rules: Arc::clone(&self.rules.live().frames),
-            tokens: config.tokens.clone(),
             clock: self.clock,
             pulse: Arc::clone(&self.pulses[usize::from(index)]),
+            tokens: Arc::clone(&self.tokens),
+            idle_timeout: config.idle_timeout,
+            doors: Arc::clone(&self.doors),
             node_connections: Arc::clone(&self.connections),
             draining: self.draining.clone(),
         }
@@ -206,26 +243,30 @@ impl Parts {
 
     fn start_acceptor(&self, config: &Config, native: Bound, resp: Bound) -> io::Result<Thread> {
         let acceptor = Acceptor {
+            entrance: self.entrance(Door::Native, config.crowd),
             mailboxes: Arc::clone(&self.mailboxes),
-            tokens: config.tokens.clone(),
+            tokens: Arc::clone(&self.tokens),
             view: Arc::clone(&self.view),
             gateways: Arc::clone(&self.gateways),
-            tally: Arc::clone(&self.tally),
         };
-        let resp_acceptor = RespAcceptor::new(Arc::clone(&self.mailboxes), Arc::clone(&self.tally));
+        let resp_acceptor = RespAcceptor::new(self.entrance(Door::Resp, config.crowd), Arc::clone(&self.mailboxes));
         let news = News {
             mailboxes: Arc::clone(&self.mailboxes),
             view: Arc::clone(&self.view),
             gateways: Arc::clone(&self.gateways),
             rules: Arc::clone(&self.rules),
             told: self.rules.live().version,
+            tokens: Arc::clone(&self.tokens),
         };
+        let reload = self.reload_of(config);
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
             let news = Arc::new(news);
             let news = [
                 tokio::task::spawn_local(Arc::clone(&news).spread_gateways()),
-                tokio::task::spawn_local(news.spread_rules()),
+                tokio::task::spawn_local(Arc::clone(&news).spread_rules()),
+                tokio::task::spawn_local(news.spread_tokens()),
+                tokio::task::spawn_local(reload.run(draining.clone())),
             ];
             match (native.open(), resp.open()) {
                 (Ok(native), Ok(resp)) => {
@@ -245,17 +286,20 @@ impl Parts {
             mailboxes: Arc::clone(&self.mailboxes),
             pulses: self.pulses.clone(),
             clock: self.clock,
-            acceptor: Arc::clone(&self.tally),
+            doors: Arc::clone(&self.doors),
+            reloads: Arc::clone(&self.reloads),
+            latency: Default::default(),
             rules: Arc::clone(&self.rules),
             judge: Judge::new(Arc::clone(&shards), Arc::clone(&self.rules)),
             shards,
-            tokens: config.tokens.clone(),
+            tokens: Arc::clone(&self.tokens),
             advertise_host: config.advertise_host.clone(),
             draining: self.draining.clone(),
         };
+        let entrance = self.entrance(Door::Http, config.crowd.of_people());
         spawn::thread("http".into(), move || async move {
             let served = match http.open() {
-                Ok(listener) => http::run(door, listener).await,
+                Ok(listener) => http::run(door, entrance, listener).await,
                 Err(error) => Err(error),
             };
             if let Err(error) = served {
@@ -265,7 +309,23 @@ impl Parts {
     }
 }
 
-/// Spreads the news of gateways that come and go, and of rules.
+impl Parts {
+    fn entrance(&self, door: Door, bounds: CrowdBounds) -> Entrance {
+        let certificates = self.certificates.clone();
+        Entrance::new(door, EntranceSetup { bounds, certificates, tally: Arc::clone(self.doors.of(door)) })
+    }
+
+    fn reload_of(&self, config: &Config) -> Reload {
+        Reload {
+            tokens: config.token_file.clone().map(|path| (path, Arc::clone(&self.tokens))),
+            certificates: self.certificates.clone(),
+            asked: Arc::clone(&self.reload),
+            tally: Arc::clone(&self.reloads),
+        }
+    }
+}
+
+/// Spreads the news of gateways that come and go, of rules and of tokens.
 struct News {
     mailboxes: Arc<[ShardMailbox]>,
     view: Arc<View>,
@@ -273,6 +333,7 @@ struct News {
     rules: Arc<Rules>,
     /// The rules that the shards begin with: nobody can publish before the HTTP door is open.
     told: RulesVersion,
+    tokens: Arc<LiveTokens>,
 }
 
 impl News {
@@ -298,19 +359,32 @@ impl News {
             if live.version == told {
                 continue;
             }
-            for mailbox in self.mailboxes.iter() {
-                while mailbox.push(Message::Rules(Arc::clone(&live.frames))).is_err() {
-                    tokio::time::sleep(RULES_RETRY).await;
-                }
-            }
+            self.insist(|| Message::Rules(Arc::clone(&live.frames))).await;
             info!(from = told.version, to = live.version.version, "other rules are live");
             told = live.version;
         }
     }
+
+    /// Tells every shard that other tokens are valid: who was let in by one that is not has to go.
+    async fn spread_tokens(self: Arc<Self>) {
+        loop {
+            self.tokens.changed().await;
+            self.insist(|| Message::Tokens).await;
+        }
+    }
+
+    /// Tells every shard, until it listens.
+    async fn insist(&self, message: impl Fn() -> Message) {
+        for mailbox in self.mailboxes.iter() {
+            while mailbox.push(message()).is_err() {
+                tokio::time::sleep(INSIST_EVERY).await;
+            }
+        }
+    }
 }
 
-/// How long a shard with a full mailbox is left alone before it is told of rules again.
-const RULES_RETRY: Duration = Duration::from_millis(1);
+/// How long a shard with a full mailbox is left alone before it is told again.
+const INSIST_EVERY: Duration = Duration::from_millis(1);
 
 /// Publishes the rules that the node is to start with.
 fn publish(rules: &Rules, file: &RulesFile) -> Result<(), StartError> {

@@ -24,6 +24,7 @@ pub mod outlet;
 mod peek;
 mod refusal;
 mod reserve;
+mod residents;
 pub mod resp;
 pub mod rules;
 mod session;
@@ -33,7 +34,6 @@ mod stage;
 mod turn;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -52,12 +52,15 @@ use self::mailbox::Mailbox;
 use self::native::Arrival;
 use self::numbers::Numbers;
 use self::outlet::{Outgoing, Outlet};
+use self::residents::Residents;
 use self::resp::RespArrival;
 use self::rules::RulesFrames;
 use self::session::Session;
 use self::stage::Stage;
+use crate::observe::door::{Door, DoorTallies};
+use crate::observe::histogram::Histogram;
 use crate::sys::clock::Clock;
-use crate::tokens::Tokens;
+use crate::tokens::{LiveTokens, Pass};
 
 /// Messages that a shard's mailbox holds; one more is refused.
 pub const MAILBOX_MAX: usize = 16 * 1_024;
@@ -67,6 +70,10 @@ const MAIL_PER_TURN_MAX: usize = 256;
 
 /// Idle keys looked at before the connections have their turn: some fifty microseconds' work.
 const EXPIRIES_PER_TURN_MAX: usize = 512;
+
+/// How finely a shard knows when a connection last asked for something. Counted in ticks, not read off the node's clock:
+/// that one may jump, and a turn has no second clock to read.
+const TICK: Duration = Duration::from_millis(500);
 
 /// How long the sweep rests when it has caught up.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(50);
@@ -84,6 +91,8 @@ pub enum Message {
     Topology(Bytes),
     /// Tell every connection which rules are live, and hand them out from now on.
     Rules(Arc<RulesFrames>),
+    /// Other tokens are valid: look who may stay.
+    Tokens,
     /// Say how you are.
     Report(oneshot::Sender<Report>),
     /// Say what is left of a key's budgets that are not whole.
@@ -128,10 +137,20 @@ pub struct Report {
     pub keys: usize,
     /// Bytes held.
     pub bytes: usize,
+    /// Bytes that may be held.
+    pub bytes_max: usize,
     /// Connections served now.
     pub connections: usize,
     /// Messages waiting in the mailbox.
     pub mail: usize,
+    /// Limits held, over all connections.
+    pub limits: usize,
+    /// How far the sweep is behind the oldest key that is whole again, in microseconds.
+    pub expiry_lag_us: u64,
+    /// How long turns took that decided something.
+    pub turns: Histogram,
+    /// How long requests took, by door, from the reading of their turn until all of it was decided.
+    pub requests: [Histogram; Door::ALL.len()],
     /// Counts since the start.
     pub tally: Tally,
     /// Decisions by rule.
@@ -194,12 +213,16 @@ pub struct ShardSetup {
     pub bounds: Bounds,
     /// The rules that are live when it starts.
     pub rules: Arc<RulesFrames>,
-    /// Who may do what: RESP connections say who they are once they are here.
-    pub tokens: Tokens,
     /// The node's clock.
     pub clock: Clock,
     /// Where it says that it is alive, in microseconds of the clock.
     pub pulse: Arc<AtomicU64>,
+    /// Who may stay.
+    pub tokens: Arc<LiveTokens>,
+    /// How long a connection may ask for nothing.
+    pub idle_timeout: Duration,
+    /// Where it counts connections that it has to end.
+    pub doors: Arc<DoorTallies>,
     /// Connections of all the node's shards together.
     pub node_connections: Arc<AtomicUsize>,
     /// Cancelled when the node drains.
@@ -213,7 +236,6 @@ pub struct Shard {
     node: NodeId,
     mailboxes: Arc<[ShardMailbox]>,
     seeds: Seeds,
-    tokens: Tokens,
     clock: Clock,
     engine: Engine,
     quota: KeyQuota,
@@ -222,27 +244,31 @@ pub struct Shard {
     numbers: Numbers,
     joint: joint::Scratch,
     guests: Guests,
-    /// The connections, by the order they came in.
-    outlets: BTreeMap<u64, Arc<Outlet>>,
-    arrivals: u64,
+    residents: Residents,
+    tokens: Arc<LiveTokens>,
+    doors: Arc<DoorTallies>,
+    bytes_max: usize,
+    idle_ticks_max: u64,
+    tick: u64,
     rules: Arc<RulesFrames>,
     locals: Locals,
     node_connections: Arc<AtomicUsize>,
     draining: CancellationToken,
     tally: Tally,
+    turns: Histogram,
+    requests: [Histogram; Door::ALL.len()],
 }
 
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
-    let ShardSetup { index, node, mailboxes, seeds, bounds, rules, tokens, clock, pulse, node_connections, draining } =
-        setup;
+    let ShardSetup { index, node, mailboxes, seeds, bounds, rules, clock, pulse, .. } = setup;
+    let ShardSetup { tokens, idle_timeout, doors, node_connections, draining, .. } = setup;
     let shards = u16::try_from(mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
     let shard = Rc::new(RefCell::new(Shard {
         index,
         node,
         mailboxes: Arc::clone(&mailboxes),
         seeds,
-        tokens,
         clock,
         engine: Engine::new(bounds),
         quota: KeyQuota { shards, any_rule_max: bounds.rule_keys_max as u64 },
@@ -251,15 +277,22 @@ pub async fn run(setup: ShardSetup) {
         numbers: Numbers::new(),
         joint: joint::Scratch::default(),
         guests: Guests::default(),
-        outlets: BTreeMap::new(),
-        arrivals: 0,
+        residents: Residents::default(),
+        tokens,
+        doors,
+        bytes_max: bounds.bytes_max,
+        idle_ticks_max: u64::try_from(idle_timeout.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX),
+        tick: 0,
         rules,
         locals: Locals::default(),
         node_connections,
         draining: draining.clone(),
         tally: Tally::default(),
+        turns: Histogram::default(),
+        requests: Default::default(),
     }));
     let sweep = tokio::task::spawn_local(sweep(Rc::clone(&shard), pulse));
+    let ticking = tokio::task::spawn_local(tick(Rc::clone(&shard)));
     let mailbox = &mailboxes[usize::from(index)];
     loop {
         tokio::select! {
@@ -273,6 +306,7 @@ pub async fn run(setup: ShardSetup) {
     }
     drain(&shard, mailbox).await;
     sweep.abort();
+    ticking.abort();
 }
 
 /// Handles a bounded share of the mailbox; true if there is more.
@@ -290,8 +324,9 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::AdoptResp(arrival) => {
                 tokio::task::spawn_local(resp::serve(Rc::clone(shard), arrival));
             }
-            Message::Topology(frame) => shard.borrow().tell_everybody(|| Outgoing::Push(frame.clone())),
+            Message::Topology(frame) => shard.borrow().residents.tell_everybody(|| Outgoing::Push(frame.clone())),
             Message::Rules(frames) => shard.borrow_mut().take_rules(frames),
+            Message::Tokens => shard.borrow_mut().expel(),
             // Whoever asked may have stopped waiting.
             Message::Report(to) => drop(to.send(shard.borrow().report())),
             Message::Peek(key, to) => drop(to.send(shard.borrow_mut().peek(key.as_ref(), now))),
@@ -304,7 +339,7 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
 /// Says goodbye to every connection and answers what they still ask, until the node's last one is gone: those of the
 /// other shards may still need this shard's keys.
 async fn drain(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) {
-    shard.borrow().tell_everybody(|| Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
+    shard.borrow().residents.tell_everybody(|| Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
     let patience = tokio::time::Instant::now() + DRAIN_PATIENCE;
     let busy = || shard.borrow().node_connections.load(Ordering::Acquire) > 0 || !mailbox.is_empty();
     while busy() && tokio::time::Instant::now() < patience {
@@ -332,6 +367,14 @@ async fn sweep(shard: Rc<RefCell<Shard>>, pulse: Arc<AtomicU64>) {
     }
 }
 
+/// Counts the ticks.
+async fn tick(shard: Rc<RefCell<Shard>>) {
+    loop {
+        tokio::time::sleep(TICK).await;
+        shard.borrow_mut().tick();
+    }
+}
+
 impl Shard {
     fn now(&mut self) -> Timestamp {
         self.engine.advance(Timestamp::from_micros(self.clock.now_us()))
@@ -341,20 +384,23 @@ impl Shard {
         self.quota.shards
     }
 
-    /// Registers a connection.
-    fn enter(&mut self, outlet: &Arc<Outlet>) -> u64 {
-        self.arrivals += 1;
+    /// Registers a connection. Whoever was let in by tokens that were exchanged meanwhile goes at once.
+    fn enter(&mut self, door: Door, outlet: &Arc<Outlet>, pass: Option<Pass>) -> u64 {
         self.node_connections.fetch_add(1, Ordering::AcqRel);
-        self.outlets.insert(self.arrivals, Arc::clone(outlet));
+        outlet.hear(self.tick);
         if self.draining.is_cancelled() {
             outlet.push(Outgoing::Goodbye(GoodbyeCode::Draining, DRAINING));
         }
-        self.arrivals
+        let ticket = self.residents.enter(door, outlet, pass);
+        if pass.is_some_and(|pass| !self.tokens.allows(&pass)) {
+            self.expel();
+        }
+        ticket
     }
 
     /// Forgets a connection.
     fn leave(&mut self, ticket: u64) {
-        self.outlets.remove(&ticket);
+        self.residents.leave(ticket);
         self.node_connections.fetch_sub(1, Ordering::AcqRel);
     }
 
@@ -365,14 +411,23 @@ impl Shard {
         }
     }
 
-    fn tell_everybody(&self, what: impl Fn() -> Outgoing) {
-        self.outlets.values().for_each(|outlet| outlet.push(what()));
+    /// Ends the connections whose tokens are not valid any more.
+    fn expel(&mut self) {
+        self.residents.expel(&self.tokens, &self.doors);
+    }
+
+    /// Some time has passed: ends the connections that have asked for nothing for too long.
+    fn tick(&mut self) {
+        self.tick += 1;
+        if let Some(since) = self.tick.checked_sub(self.idle_ticks_max) {
+            self.residents.dismiss_idle(since, &self.doors);
+        }
     }
 
     /// From now on these rules are handed out; everybody is told.
     fn take_rules(&mut self, frames: Arc<RulesFrames>) {
         self.rules = frames;
-        self.tell_everybody(|| Outgoing::Push(self.rules.announcement()));
+        self.residents.tell_everybody(|| Outgoing::Push(self.rules.announcement()));
     }
 
     fn expire(&mut self, pulse: &AtomicU64) -> usize {
@@ -397,8 +452,13 @@ impl Shard {
         Report {
             keys: self.engine.keys(),
             bytes: self.engine.bytes(),
-            connections: self.outlets.len(),
+            bytes_max: self.bytes_max,
+            connections: self.residents.len(),
             mail: self.mailboxes[usize::from(self.index)].len(),
+            limits: self.engine.limits(),
+            expiry_lag_us: self.engine.expiry_lag_us(),
+            turns: self.turns,
+            requests: self.requests,
             tally: self.tally,
             rules: rules.collect(),
             locals: locals.collect(),

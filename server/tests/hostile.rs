@@ -218,3 +218,48 @@ fn an_empty_connection_is_no_error() {
     assert!(answer_to(&node, &[0; 64]).len() < 1_024);
     Witness::new(&node).is_served();
 }
+
+#[test]
+fn one_address_cannot_take_every_place() {
+    let node = Serve::start(&["--shards", "1", "--connections-max", "8", "--connections-per-address-max", "4"]);
+    let connect = |address: &str| {
+        let to = format!("{address}:{}", node.native.port()).parse().unwrap();
+        Native::connect(to, 0, "")
+    };
+    let mut inside: Vec<Native> = (0..4).map(|_| connect("127.0.0.1")).collect();
+    inside.iter_mut().for_each(|native| drop(native.welcome()));
+    let mut fifth = connect("127.0.0.1");
+    assert_eq!(fifth.reply().1, Got::Goodbye("Busy".into()));
+    assert_eq!(fifth.reply().1, Got::Closed);
+    let refused = "\ntallyring_connections_refused_total{door=\"native\",reason=\"address_full\"} 1\n";
+    assert!(node.get("/metrics").1.contains(refused), "{}", node.get("/metrics").1);
+    drop(inside);
+    let give_up = Instant::now() + common::PATIENCE;
+    while !node.get("/metrics").1.contains("\ntallyring_connections{door=\"native\"} 0\n") {
+        assert!(Instant::now() < give_up, "places are not given back");
+    }
+    connect("127.0.0.1").welcome();
+}
+
+#[test]
+fn who_asks_for_nothing_goes_and_half_a_frame_is_nothing() {
+    let node = Serve::start(&["--shards", "1", "--idle-timeout", "3"]);
+    let mut idle = Native::connect(node.native, 0, "");
+    idle.welcome();
+    let mut dripping = Native::connect(node.native, 0, "");
+    dripping.welcome();
+    let mut witness = Witness::new(&node);
+    for n in 0..16 {
+        if n % 4 == 3 && n < 12 {
+            dripping.stream.write_all(&[12]).unwrap(); // three bytes of a length
+        }
+        witness.is_served();
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    assert_eq!(idle.reply().1, Got::Goodbye("Slow".into()));
+    assert_eq!(dripping.reply().1, Got::Goodbye("Slow".into()));
+    witness.is_served();
+    let metrics = node.get("/metrics").1;
+    let idle = "\ntallyring_connections_refused_total{door=\"native\",reason=\"idle\"} 2\n";
+    assert!(metrics.contains(idle), "{metrics}");
+}

@@ -17,17 +17,22 @@ const MODULES: &[(&str, &[&str])] = &[
     ("tokens", &[]),
     ("data", &[]),
     ("rules", &["shard"]),
-    ("config", &["rules", "tokens"]),
+    ("entrance", &["observe"]),
+    ("reload", &["entrance", "observe", "tokens"]),
+    ("config", &["entrance", "rules", "tokens"]),
     ("event", &[]),
     ("observe", &[]),
     ("cluster", &["shard"]),
-    ("shard", &["door::resp", "tokens"]),
+    ("shard", &["door::resp", "observe", "tokens"]),
     ("snapshot", &[]),
-    ("acceptor", &["cluster", "shard", "tokens"]),
-    ("door", &["acceptor", "event", "observe", "rules", "shard", "tokens"]),
+    ("acceptor", &["cluster", "entrance", "observe", "shard", "tokens"]),
+    ("door", &["entrance", "event", "observe", "rules", "shard", "tokens"]),
     ("door/resp", &["shard::command"]),
-    ("node", &["acceptor", "cluster", "config", "data", "door", "observe", "rules", "shard", "tokens"]),
-    ("cli", &["config", "event", "node", "rules", "tokens"]),
+    (
+        "node",
+        &["acceptor", "cluster", "config", "data", "door", "entrance", "observe", "reload", "rules", "shard", "tokens"],
+    ),
+    ("cli", &["config", "entrance", "event", "node", "rules", "tokens"]),
 ];
 
 /// What no file may name, except below the folders given.

@@ -82,7 +82,7 @@ fn health_and_metrics_are_served() {
         "tallyring_decisions_total{rule=\"\",outcome=\"allowed\"} 1",
         "tallyring_decisions_total{rule=\"\",outcome=\"denied\"} 2",
         "tallyring_shard_up{shard=\"1\"} 1",
-        "tallyring_connections 1",
+        "tallyring_connections{door=\"native\"} 1",
     ] {
         assert!(metrics.contains(&format!("\n{line}\n")), "{line} is not in\n{metrics}");
     }
@@ -161,4 +161,56 @@ fn pipelined_requests_of_two_shards_are_each_answered_once() {
         assert!(matches!(got, Got::Decision { allowed: true, remaining: 999, .. }), "{got:?}");
         assert!(open.remove(&id), "{id} was answered twice");
     }
+}
+
+#[test]
+fn a_token_that_is_taken_out_ends_what_it_had_opened_and_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tokens.toml");
+    let hash = |token: &str| {
+        use sha2::Digest;
+        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    let write = |client: &str, admin: &str| {
+        std::fs::write(&path, format!("client = [{client}]\nadmin = [\"{}\"]\n", hash(admin))).unwrap();
+    };
+    write(&format!("\"{}\", \"{}\"", hash("old"), hash("new")), "operator");
+    let mut node = Serve::start(&["--shards", "2", "--token-file", path.to_str().unwrap()]);
+    let mut opened = ["old", "new", "operator"].map(|token| {
+        let mut native = Native::connect(node.native, 1, token);
+        native.welcome();
+        native
+    });
+
+    write(&format!("\"{}\"", hash("new")), "operator");
+    node.signal(Signal::HUP);
+    assert_eq!(opened[0].reply().1, Got::Goodbye("Unauthorized".into()));
+    assert_eq!(opened[0].reply().1, Got::Closed);
+    for native in &mut opened[1..] {
+        native.send(&Request::Ping);
+        assert_eq!(native.reply().1, Got::Other("Pong".into()));
+    }
+    assert_eq!(Native::connect(node.native, 0, "old").reply().1, Got::Goodbye("Unauthorized".into()));
+
+    // What makes no sense changes nothing: the tokens stay, and the log does not say what stands in the file.
+    std::fs::write(&path, "client = [\"s3cret\"]").unwrap();
+    node.signal(Signal::HUP);
+    let stale = "\ntallyring_reload_stale{file=\"tokens\"} 1\n";
+    let give_up = std::time::Instant::now() + common::PATIENCE;
+    while !node.get("/metrics").1.contains(stale) {
+        assert!(std::time::Instant::now() < give_up, "{}", node.get("/metrics").1);
+    }
+    Native::connect(node.native, 0, "new").welcome();
+    node.signal(Signal::TERM);
+    node.wait();
+    let log = node.log();
+    assert!(log.contains("not a token file") && !log.contains("s3cret"), "{log}");
+    assert!(!log.contains(&hash("new")), "{log}");
+}
+
+#[test]
+fn help_and_the_process_list_show_no_way_to_say_a_token() {
+    let output = command().args(["serve", "--help"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(help.contains("--token-file <FILE>") && !help.contains("--token "), "{help}");
 }

@@ -4,10 +4,13 @@
 
 use std::io::{self, IsTerminal as _};
 use std::net::SocketAddr;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Deserialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
@@ -15,8 +18,10 @@ use tracing_subscriber::EnvFilter;
 
 use super::{fail, rules_file};
 use crate::config::{ByteSize, Config, NodeNumber, Shards};
+use crate::entrance::CrowdBounds;
+use crate::entrance::tls::TlsFiles;
 use crate::node::Node;
-use crate::tokens::{TOKENS_PER_ROLE_MAX, TokenHash, Tokens};
+use crate::tokens;
 
 /// What `serve` takes.
 #[derive(Debug, Args)]
@@ -62,12 +67,30 @@ struct Settings {
     /// Rules to publish at the start, unless they are live already: TOML or JSON
     #[arg(long, env = "TALLYRING_RULES", value_name = "FILE")]
     rules: Option<PathBuf>,
-    /// TOML file with the SHA-256 of the tokens of each role: client = ["…"], admin = ["…"]
+    /// TOML file with the SHA-256 of the tokens of each role: client, peer, admin = ["…"]; read again when it changes
     #[arg(long, env = "TALLYRING_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Listen beyond loopback although nothing is encrypted
+    /// Certificate of the node and those above it, PEM: every door speaks TLS; read again when it changes
+    #[arg(long, env = "TALLYRING_TLS_CERT", value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+    /// Key of the certificate, PEM
+    #[arg(long, env = "TALLYRING_TLS_KEY", value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+    /// Roots that gateways' certificates have to come from, PEM [default: gateways need none]
+    #[arg(long, env = "TALLYRING_TLS_CA", value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// Listen beyond loopback although TLS or tokens are missing
     #[arg(long, env = "TALLYRING_INSECURE")]
     insecure: bool,
+    /// Connections of one door [default: 16384]
+    #[arg(long, env = "TALLYRING_CONNECTIONS_MAX", value_name = "N")]
+    connections_max: Option<NonZeroUsize>,
+    /// Connections of one address, or of one IPv6 /64, to one door [default: 12288]
+    #[arg(long, env = "TALLYRING_CONNECTIONS_PER_ADDRESS_MAX", value_name = "N")]
+    connections_per_address_max: Option<NonZeroUsize>,
+    /// Seconds after which a connection ends that asks for nothing [default: 300]
+    #[arg(long, env = "TALLYRING_IDLE_TIMEOUT", value_name = "SECONDS")]
+    idle_timeout: Option<NonZeroU32>,
     /// How to write the log to stderr [default: text]
     #[arg(long, env = "TALLYRING_LOG_FORMAT", value_name = "FORMAT")]
     log_format: Option<LogFormat>,
@@ -82,29 +105,6 @@ enum LogFormat {
     Text,
     /// For programs: a JSON object a line.
     Json,
-}
-
-/// The token file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct TokenFile {
-    #[serde(default)]
-    client: Vec<HexHash>,
-    #[serde(default)]
-    admin: Vec<HexHash>,
-}
-
-/// A token's hash as it stands in the file.
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-struct HexHash(TokenHash);
-
-impl TryFrom<String> for HexHash {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<HexHash, &'static str> {
-        TokenHash::from_hex(&text).map(HexHash).ok_or("not the 64 hexadecimal digits of a SHA-256")
-    }
 }
 
 /// Runs a node until SIGTERM or Ctrl-C.
@@ -127,14 +127,27 @@ pub fn run(args: ServeArgs) -> ExitCode {
 async fn serve(config: Config) -> Result<(), Box<dyn std::error::Error>> {
     // Listen for signals first: one that comes while the node starts must not kill it half-way.
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut hangup = signal(SignalKind::hangup())?;
+    raise_descriptors();
     let node = Node::start(config).await?;
-    let name = tokio::select! {
-        _ = terminate.recv() => "SIGTERM",
-        _ = interrupt.recv() => "SIGINT",
+    let name = loop {
+        tokio::select! {
+            _ = terminate.recv() => break "SIGTERM",
+            _ = interrupt.recv() => break "SIGINT",
+            _ = hangup.recv() => node.reload(),
+        }
     };
     info!(signal = name, "stopping");
     node.drain().await;
     Ok(())
+}
+
+/// Allows as many descriptors as the system does: every connection takes one, and the usual limit is a thousand.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    if let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }) {
+        tracing::warn!(%error, descriptors = ?limit.current, "cannot allow more connections");
+    }
 }
 
 fn resolve(args: ServeArgs) -> Result<(Config, LogFormat), String> {
@@ -162,13 +175,21 @@ impl Settings {
             data: self.data.or(other.data),
             rules: self.rules.or(other.rules),
             token_file: self.token_file.or(other.token_file),
+            tls_cert: self.tls_cert.or(other.tls_cert),
+            tls_key: self.tls_key.or(other.tls_key),
+            tls_ca: self.tls_ca.or(other.tls_ca),
             insecure: self.insecure || other.insecure,
+            connections_max: self.connections_max.or(other.connections_max),
+            connections_per_address_max: self.connections_per_address_max.or(other.connections_per_address_max),
+            idle_timeout: self.idle_timeout.or(other.idle_timeout),
             log_format: self.log_format.or(other.log_format),
         }
     }
 
     fn into_config(self) -> Result<Config, String> {
         let default = Config::default();
+        let (tls, crowd) = (self.tls_files()?, self.crowd(default.crowd));
+        let tokens = self.token_file.as_deref().map(tokens::file::read).transpose();
         let config = Config {
             native_addr: self.native_addr.unwrap_or(default.native_addr),
             http_addr: self.http_addr.unwrap_or(default.http_addr),
@@ -180,34 +201,37 @@ impl Settings {
             zone: self.zone.unwrap_or_default(),
             data: self.data,
             rules: self.rules.map(rules_file::read).transpose()?,
-            tokens: self.token_file.as_deref().map(read_tokens).transpose()?.unwrap_or_default(),
+            tokens: tokens.map_err(|error| error.to_string())?.unwrap_or_default(),
+            token_file: self.token_file,
+            tls,
             insecure: self.insecure,
+            crowd,
+            idle_timeout: self.idle_timeout.map_or(default.idle_timeout, |s| Duration::from_secs(s.get().into())),
             ..default
         };
         config.validate().map_err(|error| error.to_string())?;
         Ok(config)
     }
-}
 
-fn read_tokens(path: &Path) -> Result<Tokens, String> {
-    let file: TokenFile = read_toml(path)?;
-    let tokens = Tokens {
-        client: file.client.into_iter().map(|hash| hash.0).collect(),
-        admin: file.admin.into_iter().map(|hash| hash.0).collect(),
-    };
-    for (role, hashes) in [("client", &tokens.client), ("admin", &tokens.admin)] {
-        if hashes.len() > TOKENS_PER_ROLE_MAX {
-            let at = path.display();
-            return Err(format!(
-                "{at}: {role}: {} tokens, at most {TOKENS_PER_ROLE_MAX} are valid at once",
-                hashes.len()
-            ));
+    fn tls_files(&self) -> Result<Option<TlsFiles>, String> {
+        match (self.tls_cert.clone(), self.tls_key.clone(), self.tls_ca.clone()) {
+            (Some(cert), Some(key), ca) => Ok(Some(TlsFiles { cert, key, ca })),
+            (None, None, None) => Ok(None),
+            (Some(_), None, _) => Err("tls-cert: there is no --tls-key with it".to_owned()),
+            (None, Some(_), _) => Err("tls-key: there is no --tls-cert with it".to_owned()),
+            (None, None, Some(_)) => Err("tls-ca: there are no --tls-cert and --tls-key with it".to_owned()),
         }
     }
-    if tokens.open() {
-        return Err(format!("{}: names no token, so nobody could connect", path.display()));
+
+    /// The number of one address follows that of all, if only that was said.
+    fn crowd(&self, default: CrowdBounds) -> CrowdBounds {
+        let total_max = self.connections_max.map_or(default.total_max, NonZeroUsize::get);
+        let share_max = default.per_address_max.min((total_max / 4 * 3).max(1));
+        CrowdBounds {
+            total_max,
+            per_address_max: self.connections_per_address_max.map_or(share_max, NonZeroUsize::get),
+        }
     }
-    Ok(tokens)
 }
 
 /// Reads a TOML file; an error says file, line and column.
@@ -290,15 +314,22 @@ mod tests {
     }
 
     #[test]
-    fn a_token_file_with_three_tokens_of_a_role_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("tokens.toml");
-        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        std::fs::write(&path, format!("client = [\"{hash}\", \"{hash}\", \"{hash}\"]")).unwrap();
-        assert!(read_tokens(&path).unwrap_err().ends_with("client: 3 tokens, at most 2 are valid at once"));
-        std::fs::write(&path, "").unwrap();
-        assert!(read_tokens(&path).unwrap_err().contains("names no token"));
-        std::fs::write(&path, "admin = [\"ba\"]").unwrap();
-        assert!(read_tokens(&path).unwrap_err().contains("64 hexadecimal digits"));
+    fn a_certificate_comes_with_its_key() {
+        let tls = |text: &str| toml::from_str::<Settings>(text).unwrap().tls_files().map(|files| files.is_some());
+        assert_eq!(tls(""), Ok(false));
+        assert_eq!(tls("tls_cert = \"c\"\ntls_key = \"k\"\ntls_ca = \"a\""), Ok(true));
+        assert_eq!(tls("tls_cert = \"c\""), Err("tls-cert: there is no --tls-key with it".into()));
+        assert_eq!(tls("tls_key = \"k\""), Err("tls-key: there is no --tls-cert with it".into()));
+        assert!(tls("tls_ca = \"a\"").unwrap_err().starts_with("tls-ca: "));
+    }
+
+    #[test]
+    fn of_few_connections_one_address_may_have_three_quarters() {
+        let crowd = |text: &str| toml::from_str::<Settings>(text).unwrap().crowd(Config::default().crowd);
+        let bounds = |total_max, per_address_max| CrowdBounds { total_max, per_address_max };
+        assert_eq!(crowd(""), bounds(16_384, 12_288));
+        assert_eq!(crowd("connections_max = 100"), bounds(100, 75));
+        assert_eq!(crowd("connections_max = 1"), bounds(1, 1));
+        assert_eq!(crowd("connections_max = 10\nconnections_per_address_max = 10"), bounds(10, 10));
     }
 }

@@ -28,24 +28,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use self::caller::Peer;
 use self::incoming::Incoming;
 use self::problem::Problem;
-use crate::acceptor::AcceptorTally;
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
+use crate::entrance::Entrance;
+use crate::observe::door::DoorTallies;
+use crate::observe::histogram::Histogram;
+use crate::observe::reload::ReloadTally;
 use crate::rules::Rules;
 use crate::shard::{Message, Report, ShardMailbox};
 use crate::sys::clock::Clock;
 use crate::sys::net::TcpListener;
-use crate::tokens::Tokens;
+use crate::tokens::LiveTokens;
 
 /// A shard that has not said for this long that it is alive is not.
 const PULSE_AGE_MAX: Duration = Duration::from_secs(2);
@@ -62,8 +67,12 @@ pub struct HttpDoor {
     pub pulses: Vec<Arc<AtomicU64>>,
     /// The node's clock.
     pub clock: Clock,
-    /// What the acceptor counts.
-    pub acceptor: Arc<AcceptorTally>,
+    /// What is counted where connections come in.
+    pub doors: Arc<DoorTallies>,
+    /// What is counted of files that are read again.
+    pub reloads: Arc<ReloadTally>,
+    /// How long the door's requests took.
+    pub latency: Mutex<Histogram>,
     /// The rules.
     pub rules: Arc<Rules>,
     /// The shards, to decide.
@@ -71,7 +80,7 @@ pub struct HttpDoor {
     /// Who decides by the rules.
     pub judge: Judge,
     /// Who may do what.
-    pub tokens: Tokens,
+    pub tokens: Arc<LiveTokens>,
     /// The name that the node goes by, besides its addresses.
     pub advertise_host: Option<String>,
     /// Cancelled when the node drains.
@@ -82,8 +91,9 @@ pub struct HttpDoor {
 ///
 /// # Errors
 /// The listener is broken.
-pub async fn run(door: HttpDoor, listener: TcpListener) -> io::Result<()> {
+pub async fn run(door: HttpDoor, entrance: Entrance, listener: TcpListener) -> io::Result<()> {
     let draining = door.draining.clone();
+    let door = Arc::new(door);
     let router = Router::new()
         .route("/livez", get(live))
         .route("/readyz", get(ready))
@@ -99,14 +109,25 @@ pub async fn run(door: HttpDoor, listener: TcpListener) -> io::Result<()> {
         .route("/v1/keys/{*key}", get(keys::peek).delete(keys::reset))
         .fallback(async || Problem::not_found("there is nothing at this path"))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
-        .with_state(Arc::new(door));
-    let server = axum::serve(Incoming::new(listener), router.into_make_service_with_connect_info::<Peer>());
+        .layer(middleware::from_fn_with_state(Arc::clone(&door), time))
+        .with_state(door);
+    let incoming = Incoming::new(Arc::new(entrance), listener)?;
+    let server = axum::serve(incoming, router.into_make_service_with_connect_info::<Peer>());
     tokio::select! {
         biased;
         // A scrape may be under way; there is nothing in it that a drain has to wait for.
         () = draining.cancelled() => Ok(()),
         served = server.into_future() => served,
     }
+}
+
+/// Measures a request from its head until the head of its answer. A handler that is dropped with its connection is not
+/// counted: nobody had the answer.
+async fn time(State(door): State<Arc<HttpDoor>>, request: Request, next: Next) -> Response {
+    let began = tokio::time::Instant::now();
+    let response = next.run(request).await;
+    door.latency.lock().observe(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), 1);
+    response
 }
 
 async fn live(State(door): State<Arc<HttpDoor>>) -> Response {

@@ -4,6 +4,8 @@
 
 use std::fmt::{Display, Write};
 
+use super::histogram::Histogram;
+
 /// The content type of the text.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -39,6 +41,24 @@ impl Exposition {
         }
     }
 
+    /// Appends a family of durations: for each label set its buckets, sum and count.
+    pub fn histograms<'a>(
+        &mut self,
+        name: &str,
+        help: &str,
+        samples: impl IntoIterator<Item = (&'a [(&'a str, &'a str)], &'a Histogram)>,
+    ) {
+        self.put(format_args!("# HELP {name} {help}\n# TYPE {name} histogram\n"));
+        for (labels, histogram) in samples {
+            for (bound, count) in histogram.cumulative() {
+                let labels = [labels, &[("le", bound)]].concat();
+                self.put(format_args!("{name}_bucket{} {count}\n", Labels(&labels)));
+            }
+            let (labels, sum, count) = (Labels(labels), Micros(histogram.sum_us()), histogram.count());
+            self.put(format_args!("{name}_sum{labels} {sum}\n{name}_count{labels} {count}\n"));
+        }
+    }
+
     /// The text.
     pub fn finish(self) -> String {
         self.0
@@ -46,6 +66,16 @@ impl Exposition {
 
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
         self.0.write_fmt(text).expect("writing to a string cannot fail");
+    }
+}
+
+/// Microseconds, written as seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Micros(pub u64);
+
+impl Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
     }
 }
 
@@ -75,5 +105,19 @@ mod tests {
         let expect = "# HELP tallyring_x_total Things.\n# TYPE tallyring_x_total counter\n\
                       tallyring_x_total 1\ntallyring_x_total{rule=\"a\\\"b\\\\c\\nd\"} 2\n";
         assert_eq!(text.finish(), expect);
+    }
+
+    #[test]
+    fn durations_are_cumulative_buckets_in_seconds() {
+        let mut text = Exposition::default();
+        let mut histogram = Histogram::default();
+        histogram.observe(1_500_000, 2);
+        text.histograms("tallyring_x_seconds", "Waits.", [(&[("shard", "0")][..], &histogram)]);
+        let text = text.finish();
+        let expect = "tallyring_x_seconds_bucket{shard=\"0\",le=\"1\"} 0\n\
+                      tallyring_x_seconds_bucket{shard=\"0\",le=\"+Inf\"} 2\n\
+                      tallyring_x_seconds_sum{shard=\"0\"} 3.000000\ntallyring_x_seconds_count{shard=\"0\"} 2\n";
+        assert!(text.ends_with(expect), "{text}");
+        assert!(text.starts_with("# HELP tallyring_x_seconds Waits.\n# TYPE tallyring_x_seconds histogram\n"));
     }
 }

@@ -16,7 +16,9 @@ use super::rules::Delivery;
 use super::session::Session;
 use super::socket::{self, DRAIN_TIMEOUT, Event, Socket};
 use super::turn::Turn;
+use crate::observe::door::{Door, Refusal};
 use crate::sys::net::{Parcel, Stream};
+use crate::tokens::Pass;
 
 /// A rules document that a peer has not read by then is not read.
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -27,8 +29,8 @@ pub struct Arrival {
     pub parcel: Parcel,
     /// What was read behind the hello.
     pub read_ahead: BytesMut,
-    /// What its token entitles it to.
-    pub role: Role,
+    /// What it came in by, and is entitled to.
+    pub pass: Pass,
     /// The topology to greet it with, as a frame.
     pub topology: Bytes,
     /// Dropped when the connection ends: whoever accepted it learns of the end that way.
@@ -37,17 +39,17 @@ pub struct Arrival {
 
 impl std::fmt::Debug for Arrival {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Arrival").field("parcel", &self.parcel).field("role", &self.role).finish_non_exhaustive()
+        f.debug_struct("Arrival").field("parcel", &self.parcel).field("role", &self.pass.role).finish_non_exhaustive()
     }
 }
 
 /// Serves a connection until its peer closes it, breaks it, or the shard drains.
 pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: Arrival) {
-    let Arrival { parcel, read_ahead, role, topology, ended } = arrival;
-    let mut seat = Seat::take(&shard, role);
+    let Arrival { parcel, read_ahead, pass, topology, ended } = arrival;
+    let mut seat = Seat::take(&shard, pass);
     if let Ok(stream) = parcel.open() {
         let mut socket = Socket::new(stream, read_ahead);
-        shard.borrow().welcome(role).encode(&mut socket.outbox);
+        shard.borrow().welcome(pass.role).encode(&mut socket.outbox);
         socket.outbox.extend_from_slice(&topology);
         // The seat is taken: of rules published from here on this connection is told as all are.
         socket.outbox.extend_from_slice(&shard.borrow().rules.announcement());
@@ -66,9 +68,9 @@ struct Seat<'a> {
 }
 
 impl<'a> Seat<'a> {
-    fn take(shard: &'a RefCell<Shard>, role: Role) -> Seat<'a> {
-        let session = Session::new(role);
-        Seat { ticket: shard.borrow_mut().enter(&session.way.outlet), shard, session }
+    fn take(shard: &'a RefCell<Shard>, pass: Pass) -> Seat<'a> {
+        let session = Session::new(pass.role);
+        Seat { ticket: shard.borrow_mut().enter(Door::Native, &session.way.outlet, Some(pass)), shard, session }
     }
 }
 
@@ -92,6 +94,7 @@ impl Connection {
             let turn = shard.borrow_mut().turn(session, &mut self.socket.inbox, &mut self.socket.outbox);
             self.collect(session);
             if let Err(error) = &turn {
+                shard.borrow().count_malformed(self.socket.inbox.len());
                 goodbye(GoodbyeCode::Malformed, &error.to_string(), &mut self.socket.outbox);
             }
             self.socket.flush().await?;
@@ -145,6 +148,12 @@ pub(crate) async fn part(stream: &mut Stream, code: GoodbyeCode, reason: &str) -
 }
 
 impl Shard {
+    fn count_malformed(&self, bytes: usize) {
+        let tally = self.doors.of(Door::Native);
+        tally.count(Refusal::Malformed);
+        tally.throw_away(bytes);
+    }
+
     fn welcome(&self, role: Role) -> Welcome {
         Welcome {
             version: tallyring_protocol::PROTOCOL_VERSION,

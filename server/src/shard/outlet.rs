@@ -1,5 +1,7 @@
 //! What other threads have for a connection: replies to requests that another shard decided, and pushes.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use bytes::Bytes;
 use crossbeam::queue::SegQueue;
 use tallyring_protocol::{GoodbyeCode, Reply};
@@ -24,6 +26,8 @@ pub enum Outgoing {
 pub struct Outlet {
     queue: SegQueue<Outgoing>,
     wake: Notify,
+    /// The tick of its shard in which the connection last asked for something.
+    heard: AtomicU64,
 }
 
 impl Outlet {
@@ -41,5 +45,15 @@ impl Outlet {
     /// Waits until there may be something.
     pub async fn arrival(&self) {
         self.wake.notified().await;
+    }
+
+    /// The connection has asked for something in this tick of its shard.
+    pub fn hear(&self, tick: u64) {
+        self.heard.store(tick, Ordering::Relaxed);
+    }
+
+    /// The tick in which it last did.
+    pub fn heard(&self) -> u64 {
+        self.heard.load(Ordering::Relaxed)
     }
 }

@@ -22,6 +22,7 @@ use super::Shard;
 use super::outlet::Outgoing;
 use super::socket::{self, DRAIN_TIMEOUT, Event, Socket};
 use super::turn::Turn;
+use crate::observe::door::Door;
 use crate::sys::net::{Parcel, Stream};
 
 /// A connection that has not shown a token by then, where one is needed, is cut off.
@@ -46,8 +47,8 @@ impl std::fmt::Debug for RespArrival {
 /// Serves a connection until its peer closes it, breaks it, or the shard drains.
 pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: RespArrival) {
     let RespArrival { parcel, id, ended } = arrival;
-    let role = shard.borrow().role_without_token();
-    let mut seat = Seat::take(&shard, Session::new(id, role));
+    let pass = shard.borrow().pass_without_token();
+    let mut seat = Seat::take(&shard, Session::new(id, pass));
     if let Ok(stream) = parcel.open() {
         let socket = Socket::new(stream, BytesMut::new());
         let login_by = Instant::now() + LOGIN_TIMEOUT;
@@ -66,19 +67,19 @@ pub(crate) async fn refuse(stream: &mut Stream, reason: &str) -> io::Result<()> 
 /// A connection's place in its shard, given up when dropped: also when the task that held it ends early.
 struct Seat<'a> {
     shard: &'a RefCell<Shard>,
-    ticket: u64,
     session: Session,
 }
 
 impl<'a> Seat<'a> {
-    fn take(shard: &'a RefCell<Shard>, session: Session) -> Seat<'a> {
-        Seat { ticket: shard.borrow_mut().enter(&session.way.outlet), shard, session }
+    fn take(shard: &'a RefCell<Shard>, mut session: Session) -> Seat<'a> {
+        session.ticket = shard.borrow_mut().enter(Door::Resp, &session.way.outlet, session.pass);
+        Seat { shard, session }
     }
 }
 
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
-        self.shard.borrow_mut().leave(self.ticket);
+        self.shard.borrow_mut().leave(self.session.ticket);
     }
 }
 
@@ -126,7 +127,7 @@ impl Connection {
 
     /// Waits for bytes or for other threads; false when the connection is over.
     async fn wait(&mut self, session: &mut Session) -> io::Result<bool> {
-        let login_by = session.role.is_none().then_some(self.login_by);
+        let login_by = session.pass.is_none().then_some(self.login_by);
         let until = login_by.into_iter().chain(self.closing_at).min();
         // Nothing more is read from somebody who has said his last, or whose answers pile up behind another shard.
         let event = if session.is_over || session.replies.is_backed_up() {

@@ -13,8 +13,10 @@ use tallyring_protocol::{
 use super::Shard;
 use super::apply::apply;
 use super::command::{Definition, Envelope, Errand, Op, code_of};
+use super::outlet::Outlet;
 use super::refusal::{Answer, Refusal};
 use super::session::{Session, WayBack};
+use crate::observe::door::Door;
 
 /// Frames that one turn of a connection decides before the others have theirs.
 pub(super) const COMMANDS_PER_TURN_MAX: usize = 512;
@@ -42,7 +44,8 @@ impl Shard {
         if inbox.is_empty() {
             return Ok(Turn::Done);
         }
-        let now = self.now();
+        let began_us = self.clock.now_us();
+        let now = self.engine.advance(Timestamp::from_micros(began_us));
         let mut taken = 0;
         let mut frames = 0;
         let ended = loop {
@@ -60,9 +63,21 @@ impl Shard {
             }
         };
         self.decide_staged(now, outbox);
-        self.tally.frames += frames as u64;
+        self.end_turn(Door::Native, &session.way.outlet, began_us, frames as u64);
         inbox.advance(taken);
         ended
+    }
+
+    /// Counts what was decided and how long it took: all of a turn is answered when its last command is decided.
+    pub(super) fn end_turn(&mut self, door: Door, outlet: &Outlet, began_us: u64, requests: u64) {
+        if requests == 0 {
+            return; // half a frame is nothing asked
+        }
+        let took_us = self.clock.now_us().saturating_sub(began_us);
+        self.tally.frames += requests;
+        self.turns.observe(took_us, 1);
+        self.requests[door as usize].observe(took_us, requests);
+        outlet.hear(self.tick);
     }
 
     /// Stages a frame if it is a decision of this shard; else answers it, after what is staged.

@@ -19,7 +19,7 @@ pub(crate) fn config(shards: u16) -> Config {
 }
 
 pub(crate) fn with_tokens(config: Config) -> Config {
-    let tokens = Tokens { client: vec![TokenHash::of(CLIENT)], admin: vec![TokenHash::of(ADMIN)] };
+    let tokens = Tokens { client: vec![TokenHash::of(CLIENT)], admin: vec![TokenHash::of(ADMIN)], ..Tokens::default() };
     Config { tokens, ..config }
 }
 

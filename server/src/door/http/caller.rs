@@ -71,7 +71,8 @@ where
 impl HttpDoor {
     fn role_of(&self, headers: &HeaderMap) -> Result<Role, Problem> {
         if self.tokens.open() {
-            return self.check_host(headers).map(|()| Role::Admin);
+            self.check_host(headers)?;
+            return self.check_origin(headers).map(|()| Role::Admin);
         }
         let Some(token) = bearer(headers) else {
             return Err(unauthorized("Authorization: Bearer TOKEN is needed"));
@@ -89,6 +90,22 @@ impl HttpDoor {
         let detail = format!("Host: {host:?} is no name of this node: call it by its address, or give it tokens");
         Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail))
     }
+
+    /// A page of anybody may also make the browser call the node by its right name. Then the browser says whose page it is.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
+        let origin = origin.to_str().unwrap_or("");
+        if is_own_name(host_of(origin), self.advertise_host.as_deref()) {
+            return Ok(());
+        }
+        let detail = format!("Origin: {origin:?}: a page from elsewhere may not do this; give the node tokens");
+        Err(Problem::new(StatusCode::FORBIDDEN, detail))
+    }
+}
+
+/// The host, perhaps with a port, that an origin such as `http://localhost:4171` names; empty if it names none.
+fn host_of(origin: &str) -> &str {
+    origin.split_once("://").map_or("", |(_scheme, host)| host)
 }
 
 /// Whether `host`, perhaps with a port, is an address, `localhost`, or the name that the node was given.
@@ -126,6 +143,13 @@ mod tests {
             check(foreign, false);
         }
         assert!(!is_own_name("store.internal", None));
+    }
+
+    #[test]
+    fn a_page_from_elsewhere_is_told_apart_by_its_origin() {
+        let is_own = |origin: &str| is_own_name(host_of(origin), None);
+        assert!(is_own("http://localhost:4171") && is_own("http://127.0.0.1"));
+        assert!(!is_own("https://evil.example") && !is_own("null") && !is_own("http://127.0.0.1.evil.example"));
     }
 
     #[test]

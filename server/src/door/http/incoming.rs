@@ -11,29 +11,52 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::Sleep;
 
-use crate::sys::net::{TcpListener, TcpStream};
-
-/// HTTP connections at once; the next one waits in the kernel until another ends.
-const CONNECTIONS_MAX: usize = 256;
+use crate::entrance::{Entrance, Place, Visitor};
+use crate::sys::net::{Stream, TcpListener, TcpStream};
 
 /// How long a connection may last.
 const LIFETIME_MAX: Duration = Duration::from_secs(20);
 
-/// How long the door rests when the system has no descriptor for another connection.
-const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+/// Connections that were let in and that axum has not taken yet.
+const INSIDE_MAX: usize = 64;
 
-/// The listener.
+/// The listener: those who came through the entrance. Agreeing on keys takes time, so many do it at once, beside.
 pub(super) struct Incoming {
-    listener: TcpListener,
-    places: Arc<Semaphore>,
+    inside: mpsc::Receiver<(Bounded, SocketAddr)>,
+    address: SocketAddr,
+    doorman: JoinHandle<()>,
 }
 
 impl Incoming {
-    pub(super) fn new(listener: TcpListener) -> Incoming {
-        Incoming { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
+    /// Lets in who knocks at `listener`, until dropped.
+    pub(super) fn new(entrance: Arc<Entrance>, listener: TcpListener) -> io::Result<Incoming> {
+        let address = listener.local_addr()?;
+        let (to, inside) = mpsc::channel(INSIDE_MAX);
+        let doorman = tokio::task::spawn_local(async move {
+            loop {
+                let (stream, peer) = entrance.knock(&listener).await;
+                tokio::task::spawn_local(admit(Arc::clone(&entrance), stream, peer, to.clone()));
+            }
+        });
+        Ok(Incoming { inside, address, doorman })
+    }
+}
+
+async fn admit(entrance: Arc<Entrance>, stream: TcpStream, peer: SocketAddr, to: mpsc::Sender<(Bounded, SocketAddr)>) {
+    // Who is turned away is counted there. Whoever waits for a place in the channel has one in the crowd.
+    if let Ok(Visitor { stream, place }) = entrance.admit(stream, peer).await {
+        let bounded = Bounded { stream, end: Box::pin(tokio::time::sleep(LIFETIME_MAX)), _place: place };
+        let _ = to.send((bounded, peer)).await; // unless the node drains
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        self.doorman.abort();
     }
 }
 
@@ -42,30 +65,22 @@ impl axum::serve::Listener for Incoming {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Bounded, SocketAddr) {
-        let place = Arc::clone(&self.places).acquire_owned().await.expect("the places are never closed");
-        loop {
-            match self.listener.accept().await {
-                Ok((stream, peer)) => {
-                    return (Bounded { stream, end: Box::pin(tokio::time::sleep(LIFETIME_MAX)), _place: place }, peer);
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept an HTTP connection");
-                    tokio::time::sleep(ACCEPT_BACKOFF).await;
-                }
-            }
+        match self.inside.recv().await {
+            Some(admitted) => admitted,
+            None => std::future::pending().await, // the doorman is gone: the node drains
         }
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        Ok(self.address)
     }
 }
 
 /// A stream that ends when its time is over, and holds its place until then.
 pub(super) struct Bounded {
-    stream: TcpStream,
+    stream: Stream,
     end: Pin<Box<Sleep>>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl Bounded {

@@ -1,9 +1,10 @@
 //! `/metrics`: what the shards and the acceptor counted, for Prometheus.
 
 mod decisions;
+mod doors;
+mod durations;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::extract::State;
 use axum::http::header;
@@ -11,8 +12,8 @@ use axum::response::{IntoResponse, Response};
 
 use self::decisions::Decisions;
 use super::HttpDoor;
-use crate::acceptor::AcceptorTally;
 use crate::observe::metrics::{CONTENT_TYPE, Exposition, Type};
+use crate::observe::reload::Reloaded;
 use crate::shard::Report;
 
 /// Answers a scrape.
@@ -26,22 +27,28 @@ impl HttpDoor {
         let mut text = Exposition::default();
         let version = [("version", env!("CARGO_PKG_VERSION"))];
         text.family("tallyring_build_info", Type::Gauge, "The running version; always 1.", [(&version[..], 1)]);
-        self.acceptor_families(&mut text);
+        doors::families(&self.doors, &mut text);
         shard_families(&mut text, &reports);
+        durations::families(&mut text, &reports, &self.latency.lock());
         self.rules_families(&mut text);
+        self.reload_families(&mut text);
         Decisions::of(reports.iter().flatten()).families(&mut text);
         text.finish()
     }
 
-    fn acceptor_families(&self, text: &mut Exposition) {
-        let AcceptorTally { open, accepted, refused } = &*self.acceptor;
-        let (open, none) = (open.load(Ordering::Relaxed), &[][..]);
-        text.family("tallyring_connections", Type::Gauge, "Native connections now.", [(none, open)]);
-        let accepted = accepted.load(Ordering::Relaxed);
-        text.family("tallyring_connections_accepted_total", Type::Counter, "Native connections.", [(none, accepted)]);
-        let refused = refused.load(Ordering::Relaxed);
-        let help = "Native connections refused: bad hello or token, too many, too slow.";
-        text.family("tallyring_connections_refused_total", Type::Counter, help, [(none, refused)]);
+    fn reload_families(&self, text: &mut Exposition) {
+        let labels = |what: Reloaded, result| [("file", what.name()), ("result", result)];
+        let counted = Reloaded::ALL.map(|what| {
+            let (taken, refused, is_stale) = self.reloads.of(what);
+            ([(labels(what, "taken"), taken), (labels(what, "refused"), refused)], (what, is_stale))
+        });
+        let results = counted.iter().flat_map(|(results, _)| results).map(|(labels, count)| (&labels[..], *count));
+        let help = "Other content of tokens or certificates that was found and taken, or refused as making no sense.";
+        text.family("tallyring_reloads_total", Type::Counter, help, results);
+        let stale = counted.map(|(_, (what, is_stale))| ([("file", what.name())], u8::from(is_stale)));
+        let stale = stale.iter().map(|(labels, is_stale)| (&labels[..], *is_stale));
+        let help = "Whether what is on disk was refused, so that what is valid is older.";
+        text.family("tallyring_reload_stale", Type::Gauge, help, stale);
     }
 
     fn rules_families(&self, text: &mut Exposition) {
@@ -60,9 +67,11 @@ impl HttpDoor {
 type Reading = fn(&Report) -> u64;
 
 fn shard_families(text: &mut Exposition, reports: &[Option<Report>]) {
-    let families: [(&str, Type, &str, Reading); 8] = [
+    let families: [(&str, Type, &str, Reading); 10] = [
         ("tallyring_shard_keys", Type::Gauge, "Keys held.", |r| r.keys as u64),
         ("tallyring_shard_bytes", Type::Gauge, "Bytes held for keys and limits.", |r| r.bytes as u64),
+        ("tallyring_shard_bytes_max", Type::Gauge, "Bytes at which new keys are refused.", |r| r.bytes_max as u64),
+        ("tallyring_shard_limits", Type::Gauge, "Limits defined and in use.", |r| r.limits as u64),
         ("tallyring_shard_connections", Type::Gauge, "Connections served.", |r| r.connections as u64),
         ("tallyring_shard_mailbox_messages", Type::Gauge, "Messages from other threads waiting.", |r| r.mail as u64),
         ("tallyring_shard_frames_total", Type::Counter, "Request frames read.", |r| r.tally.frames),

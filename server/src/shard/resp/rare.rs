@@ -11,9 +11,11 @@ use crate::door::resp::command::{self, Client, Command, Commands, Hello, Reserve
 use crate::door::resp::info::{self, Facts};
 use crate::door::resp::write::{self, Version};
 use crate::door::resp::{catalogue, command::hello};
+use crate::observe::door::{Door, Refusal};
 use crate::shard::Shard;
 use crate::shard::command::Errand;
 use crate::shard::refusal::Answer;
+use crate::tokens::Pass;
 
 impl Shard {
     /// Decides a command that is not staged. Out of line: a check's turn must not pay for it.
@@ -44,7 +46,8 @@ impl Shard {
             }
             Command::Select => session.replies.answer(|out| write::simple(out, "OK")),
             Command::Reset => {
-                session.reset(self.role_without_token());
+                session.reset(self.pass_without_token());
+                self.residents.show(session.ticket, session.pass);
                 session.replies.answer(|out| write::simple(out, "RESET"));
             }
             Command::Quit => {
@@ -99,7 +102,7 @@ impl Shard {
     }
 
     fn forget_resp(&mut self, key: &[u8], now: Timestamp, session: &mut Session) {
-        if session.role != Some(Role::Admin) {
+        if session.pass.is_none_or(|pass| pass.role != Role::Admin) {
             let text = b"-NOPERM TR.RESET: it needs an admin's token\r\n";
             return session.replies.answer(|out| out.extend_from_slice(text));
         }
@@ -122,13 +125,13 @@ impl Shard {
         }
     }
 
-    fn hello(&self, hello: &Hello<'_>, session: &mut Session) {
+    fn hello(&mut self, hello: &Hello<'_>, session: &mut Session) {
         if let Some(token) = hello.token
             && !self.admit(token, session)
         {
             return;
         }
-        if session.role.is_none() {
+        if session.pass.is_none() {
             let text = b"-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO \
                          <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP \
                          protocol version at the same time\r\n";
@@ -143,27 +146,30 @@ impl Shard {
     }
 
     /// Looks at a token. A wrong one is answered, and leaves the connection what it was.
-    fn admit(&self, token: &[u8], session: &mut Session) -> bool {
-        let role = std::str::from_utf8(token).ok().and_then(|token| self.tokens.role_of(token));
-        if role.is_some() {
-            session.role = role;
+    fn admit(&mut self, token: &[u8], session: &mut Session) -> bool {
+        let pass = std::str::from_utf8(token).ok().and_then(|token| self.tokens.pass_of(token));
+        if pass.is_some() {
+            session.pass = pass;
+            self.residents.show(session.ticket, pass);
             return true;
         }
+        self.doors.of(Door::Resp).count(Refusal::Unauthorized);
         session.count_wrong_token();
         let text = b"-WRONGPASS invalid username-password pair or user is disabled.\r\n";
         session.replies.answer(|out| out.extend_from_slice(text));
         false
     }
 
-    pub(super) fn role_without_token(&self) -> Option<Role> {
-        self.tokens.open().then_some(Role::Admin)
+    /// What somebody comes in by who has shown no token: where none is needed, as an admin.
+    pub(super) fn pass_without_token(&self) -> Option<Pass> {
+        if self.tokens.open() { self.tokens.pass_of("") } else { None }
     }
 
     fn facts(&self) -> Facts {
         Facts {
             shard: self.index,
             shards: self.shards(),
-            connections: self.outlets.len(),
+            connections: self.residents.len(),
             keys: self.engine.keys(),
             bytes: self.engine.bytes(),
         }

@@ -1,11 +1,10 @@
 //! What a shard knows of one RESP connection.
 
-use tallyring_protocol::Role;
-
 use super::replies::Replies;
 use crate::door::resp::parse::Bounds;
 use crate::door::resp::write::Version;
 use crate::shard::session::WayBack;
+use crate::tokens::Pass;
 
 /// Wrong tokens that one connection may try; each costs the shard a hash.
 const WRONG_TOKENS_MAX: u8 = 3;
@@ -15,8 +14,10 @@ const WRONG_TOKENS_MAX: u8 = 3;
 pub(in crate::shard) struct Session {
     /// Its number among the node's.
     pub(super) id: u64,
-    /// What its token entitles it to; `None`: it has not shown one.
-    pub(super) role: Option<Role>,
+    /// Its place in the shard.
+    pub(super) ticket: u64,
+    /// What it came in by, and is entitled to; `None`: it has not shown a token.
+    pub(super) pass: Option<Pass>,
     pub(super) version: Version,
     /// What it wants to be called.
     pub(super) name: Box<[u8]>,
@@ -28,10 +29,11 @@ pub(in crate::shard) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(id: u64, role: Option<Role>) -> Session {
+    pub(super) fn new(id: u64, pass: Option<Pass>) -> Session {
         Session {
             id,
-            role,
+            ticket: 0,
+            pass,
             version: Version::default(),
             name: Box::default(),
             way: WayBack::default(),
@@ -43,12 +45,12 @@ impl Session {
 
     /// How large its commands may be.
     pub(super) fn bounds(&self) -> Bounds {
-        if self.role.is_some() { Bounds::MEMBER } else { Bounds::STRANGER }
+        if self.pass.is_some() { Bounds::MEMBER } else { Bounds::STRANGER }
     }
 
-    /// Makes it what it was at first; `role` is what somebody without a token is entitled to.
-    pub(super) fn reset(&mut self, role: Option<Role>) {
-        self.role = role;
+    /// Makes it what it was at first; `pass` is what somebody without a token has.
+    pub(super) fn reset(&mut self, pass: Option<Pass>) {
+        self.pass = pass;
         self.version = Version::default();
         self.name = Box::default();
     }

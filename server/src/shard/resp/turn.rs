@@ -12,6 +12,7 @@ use crate::door::resp::catalogue;
 use crate::door::resp::command::{Command, Decide};
 use crate::door::resp::parse::{self, Args, Piece, ProtocolError};
 use crate::door::resp::write;
+use crate::observe::door::{Door, Refusal};
 use crate::shard::Shard;
 use crate::shard::command::Errand;
 use crate::shard::numbers::Place;
@@ -38,15 +39,17 @@ impl Shard {
         if inbox.is_empty() || session.is_over || session.replies.is_backed_up() {
             return Turn::Done;
         }
-        let now = self.now();
-        let (turn, taken) = self.take_commands(session, inbox, now);
+        let began_us = self.clock.now_us();
+        let now = self.engine.advance(Timestamp::from_micros(began_us));
+        let (turn, taken, commands) = self.take_commands(session, inbox, now);
         self.decide_resp(now, session);
+        self.end_turn(Door::Resp, &session.way.outlet, began_us, commands as u64);
         inbox.advance(taken);
         turn
     }
 
-    /// Handles commands until their bytes or the turn end; how many bytes they took.
-    fn take_commands(&mut self, session: &mut Session, bytes: &[u8], now: Timestamp) -> (Turn, usize) {
+    /// Handles commands until their bytes or the turn end; how many bytes they took, and how many they were.
+    fn take_commands(&mut self, session: &mut Session, bytes: &[u8], now: Timestamp) -> (Turn, usize, usize) {
         let (mut taken, mut commands) = (0, 0);
         let mut args = Args::new();
         let turn = loop {
@@ -69,12 +72,12 @@ impl Shard {
                 break Turn::Done;
             }
         };
-        self.tally.frames += commands as u64;
-        (turn, taken)
+        (turn, taken, commands)
     }
 
     #[cold]
     fn end_of_sense(&mut self, error: ProtocolError, now: Timestamp, session: &mut Session) {
+        self.doors.of(Door::Resp).count(Refusal::Malformed);
         self.decide_resp(now, session);
         session.replies.answer(|out| write::error(out, &error));
         session.is_over = true;
@@ -103,7 +106,7 @@ impl Shard {
     #[inline]
     fn accept_command(&mut self, args: &[&[u8]], now: Timestamp, session: &mut Session) {
         let Some(name) = args.first() else { return };
-        if session.role.is_none() && !catalogue::is_open(name) {
+        if session.pass.is_none() && !catalogue::is_open(name) {
             return session.replies.answer(|out| out.extend_from_slice(b"-NOAUTH Authentication required.\r\n"));
         }
         match Command::read(args) {

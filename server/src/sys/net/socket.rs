@@ -17,6 +17,7 @@ pub(super) enum Socket {
     #[cfg(not(feature = "sim"))]
     Packed(std::net::TcpStream),
     /// Lost on the way: the runtime did not take it.
+    #[cfg_attr(feature = "sim", allow(dead_code, reason = "in simulation no socket moves"))]
     Lost,
 }
 

@@ -1,0 +1,200 @@
+//! The node's certificate, for every door: read from files, and read again when they change.
+//!
+//! A connection keeps the certificate it was opened under; only the next ones see the new one, so none is dropped.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use sha2::{Digest, Sha256};
+use tallyring_protocol::ALPN;
+
+use crate::observe::door::Door;
+
+/// Bytes of one file of certificates.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+
+/// Where the certificate is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The node's certificate and those between it and the root, in PEM, its own first.
+    pub cert: PathBuf,
+    /// The key of the node's certificate, in PEM.
+    pub key: PathBuf,
+    /// The roots that clients' certificates have to come from; `None` = clients show none.
+    pub ca: Option<PathBuf>,
+}
+
+/// Why there is no encryption with these files.
+#[derive(Debug, thiserror::Error)]
+#[error("{flag}: {}: {reason}", path.display())]
+pub struct TlsError {
+    /// The flag that named the file.
+    pub flag: &'static str,
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// What the files hold.
+pub struct Content {
+    cert: Vec<u8>,
+    key: Vec<u8>,
+    ca: Option<Vec<u8>>,
+}
+
+/// The certificate as the doors show it now.
+#[derive(Debug)]
+pub struct Certificates {
+    files: TlsFiles,
+    live: ArcSwap<[Arc<ServerConfig>; Door::ALL.len()]>,
+}
+
+impl Content {
+    /// What tells it from other content.
+    pub fn digest(&self) -> [u8; 32] {
+        let parts = [&self.cert[..], &self.key, self.ca.as_deref().unwrap_or_default()];
+        let hash = |hash: Sha256, part: &[u8]| hash.chain_update((part.len() as u64).to_le_bytes()).chain_update(part);
+        parts.into_iter().fold(Sha256::new(), hash).finalize().into()
+    }
+}
+
+impl TlsFiles {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// One cannot be read, or is too large to be what it should be.
+    pub fn read(&self) -> Result<Content, TlsError> {
+        Ok(Content {
+            cert: read("tls-cert", &self.cert)?,
+            key: read("tls-key", &self.key)?,
+            ca: self.ca.as_deref().map(|path| read("tls-ca", path)).transpose()?,
+        })
+    }
+}
+
+impl Certificates {
+    /// Reads the certificate.
+    ///
+    /// # Errors
+    /// [`TlsError`] names the file.
+    pub fn load(files: TlsFiles) -> Result<Certificates, TlsError> {
+        let content = files.read()?;
+        let live = configs(&files, &content)?;
+        Ok(Certificates { files, live: ArcSwap::from_pointee(live) })
+    }
+
+    /// Where it is read from.
+    pub fn files(&self) -> &TlsFiles {
+        &self.files
+    }
+
+    /// Shows what the files hold now to everybody who connects from here on.
+    ///
+    /// # Errors
+    /// As [`Certificates::load`]; the doors show what they did before.
+    pub fn replace(&self, content: &Content) -> Result<(), TlsError> {
+        self.live.store(Arc::new(configs(&self.files, content)?));
+        Ok(())
+    }
+
+    /// How that door agrees on keys.
+    pub fn of(&self, door: Door) -> Arc<ServerConfig> {
+        Arc::clone(&self.live.load()[door as usize])
+    }
+}
+
+fn read(flag: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
+    let refuse = |reason: String| TlsError { flag, path: path.to_owned(), reason };
+    let read = |path: &Path| -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(path)?, FILE_BYTES_MAX + 1), &mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read(path).map_err(|error| refuse(error.to_string()))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(refuse(format!("more than {FILE_BYTES_MAX} bytes")));
+    }
+    Ok(bytes)
+}
+
+fn configs(files: &TlsFiles, content: &Content) -> Result<[Arc<ServerConfig>; Door::ALL.len()], TlsError> {
+    let provider = Arc::new(default_provider());
+    let chain = chain(files, content)?;
+    let key = PrivateKeyDer::from_pem_slice(&content.key)
+        .map_err(|error| fault("tls-key", &files.key, format!("no private key in PEM: {error}")))?;
+    let roots = roots(files, content)?;
+    let mut configs = Vec::with_capacity(Door::ALL.len());
+    for door in Door::ALL {
+        let verifier = verifier(files, roots.clone(), &provider, door)?;
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| fault("tls-cert", &files.cert, error.to_string()))?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain.clone(), key.clone_key())
+            .map_err(|error| fault("tls-key", &files.key, format!("does not go with the certificate: {error}")))?;
+        config.alpn_protocols = alpn(door);
+        configs.push(Arc::new(config));
+    }
+    Ok(configs.try_into().expect("a configuration for each door"))
+}
+
+fn chain(files: &TlsFiles, content: &Content) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&content.cert).collect();
+    match chain {
+        Ok(chain) if !chain.is_empty() => Ok(chain),
+        Ok(_) => Err(fault("tls-cert", &files.cert, "no certificate in PEM".to_owned())),
+        Err(error) => Err(fault("tls-cert", &files.cert, format!("no certificate in PEM: {error}"))),
+    }
+}
+
+/// The roots of clients' certificates, if they have to show one.
+fn roots(files: &TlsFiles, content: &Content) -> Result<Option<Arc<RootCertStore>>, TlsError> {
+    let (Some(path), Some(pem)) = (&files.ca, &content.ca) else { return Ok(None) };
+    let mut roots = RootCertStore::empty();
+    for root in CertificateDer::pem_slice_iter(pem) {
+        let root = root.map_err(|error| fault("tls-ca", path, format!("no certificate in PEM: {error}")))?;
+        roots.add(root).map_err(|error| fault("tls-ca", path, error.to_string()))?;
+    }
+    if roots.is_empty() {
+        return Err(fault("tls-ca", path, "no certificate in PEM".to_owned()));
+    }
+    Ok(Some(Arc::new(roots)))
+}
+
+/// Whom a door lets agree on keys. HTTP only checks a certificate if there is one: probes and scrapes have none, and what
+/// changes anything needs a token there.
+fn verifier(
+    files: &TlsFiles,
+    roots: Option<Arc<RootCertStore>>,
+    provider: &Arc<CryptoProvider>,
+    door: Door,
+) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    let Some(roots) = roots else { return Ok(WebPkiClientVerifier::no_client_auth()) };
+    let builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
+    let builder = if door == Door::Http { builder.allow_unauthenticated() } else { builder };
+    let ca = files.ca.as_deref().unwrap_or(&files.cert);
+    builder.build().map_err(|error| fault("tls-ca", ca, error.to_string()))
+}
+
+/// What is spoken at a door, for clients that ask. Stock RESP clients do not.
+fn alpn(door: Door) -> Vec<Vec<u8>> {
+    match door {
+        Door::Native => vec![ALPN.to_vec()],
+        Door::Http => vec![b"http/1.1".to_vec()],
+        Door::Resp => Vec::new(),
+    }
+}
+
+fn fault(flag: &'static str, path: &Path, reason: String) -> TlsError {
+    TlsError { flag, path: path.to_owned(), reason }
+}
