@@ -78,7 +78,9 @@ pub(super) fn all() -> Value {
 /// An object that has these fields and no others.
 #[allow(clippy::needless_pass_by_value, reason = "a value is made where it is handed over")]
 fn object(required: &[&str], properties: Value) -> Value {
-    json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
+    let mut object = json!({ "type": "object", "required": required, "additionalProperties": false });
+    object["properties"] = properties;
+    object
 }
 
 fn integer(minimum: u64, maximum: u64) -> Value {
