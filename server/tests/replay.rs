@@ -101,3 +101,14 @@ fn what_is_wrong_is_said_on_a_line_each_and_the_exit_code() {
     check(&["none.log", "--rules", "rules.toml"], &["none.log: "]);
     check(&["-", "--rules", "rules.toml", "--html", "no/such/folder.html"], &["no/such/folder.html: "]);
 }
+
+#[test]
+fn half_a_log_is_reported_as_half_a_log() {
+    let folder = folder();
+    let gzipped = gzip(&LOG.repeat(200));
+    write(folder.path(), "cut.log.gz", &gzipped[..gzipped.len() - 12]);
+    let output = replay(folder.path(), &["cut.log.gz", "--rules", "rules.toml", "--json"], "");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["failures"].as_array().unwrap().len(), 1, "{report}");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+}

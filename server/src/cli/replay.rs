@@ -54,7 +54,7 @@ pub struct ReplayArgs {
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> ExitCode {
     match replay(args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(exit) => exit,
         Err(errors) => {
             errors.iter().for_each(|error| eprintln!("tallyring: replay: {error}"));
             ExitCode::FAILURE
@@ -62,7 +62,8 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
     }
 }
 
-fn replay(args: &ReplayArgs) -> Result<(), Vec<String>> {
+/// A report on half a log is shown, and ends with 1: a script must not take it for the whole.
+fn replay(args: &ReplayArgs) -> Result<ExitCode, Vec<String>> {
     let one = |error: String| vec![error];
     let rules = read_rules(&args.rules)?;
     let inputs = open(&args.logs).map_err(one)?;
@@ -76,7 +77,8 @@ fn replay(args: &ReplayArgs) -> Result<(), Vec<String>> {
     match std::io::stdout().write_all(text.as_bytes()) {
         // Whoever read our output has had enough of it.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(one(format!("stdout: {error}"))),
-        _ => Ok(()),
+        _ if report.is_whole() => Ok(ExitCode::SUCCESS),
+        _ => Ok(ExitCode::FAILURE),
     }
 }
 

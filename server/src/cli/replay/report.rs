@@ -58,6 +58,11 @@ impl Report {
         }
     }
 
+    /// Whether every log was read to its end.
+    pub(super) fn is_whole(&self) -> bool {
+        self.counts.failures.is_empty()
+    }
+
     /// What somebody who reads the numbers should know about them, a line each.
     pub(super) fn remarks(&self) -> Vec<String> {
         let counts = &self.counts;

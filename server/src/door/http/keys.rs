@@ -11,7 +11,7 @@ use tallyring_engine::{Algorithm, Period, Stock, saturating_us};
 use tallyring_protocol::{Key, Reply};
 
 use super::caller::{Admin, Reader};
-use super::problem::Problem;
+use super::problem::{Named, Problem};
 use super::{HttpDoor, milliseconds};
 use crate::door::shards::Refusal;
 use crate::shard::command::Errand;
@@ -47,21 +47,15 @@ struct Budget {
 }
 
 /// Says what a raw key has; looking costs nothing.
-pub(super) async fn peek(
-    State(door): State<Arc<HttpDoor>>,
-    _: Reader,
-    Path(raw): Path<String>,
-) -> Result<Response, Problem> {
+pub(super) async fn peek(State(door): State<Arc<HttpDoor>>, _: Reader, raw: Named) -> Result<Response, Problem> {
+    let Path(raw) = raw?;
     let stocks = door.shards.peek(key(&raw)?).await?;
     Ok(Json(Held { key: &raw, budgets: stocks.iter().map(Budget::of).collect() }).into_response())
 }
 
 /// Gives a raw key its whole budget back, under every algorithm, and forgets its holders.
-pub(super) async fn reset(
-    State(door): State<Arc<HttpDoor>>,
-    _: Admin,
-    Path(raw): Path<String>,
-) -> Result<Response, Problem> {
+pub(super) async fn reset(State(door): State<Arc<HttpDoor>>, _: Admin, raw: Named) -> Result<Response, Problem> {
+    let Path(raw) = raw?;
     let key = key(&raw)?;
     match door.shards.ask(door.shards.of(key.as_ref()), Errand::Reset(key)).await? {
         Reply::ResetDone { found } => Ok(Json(Reset { found }).into_response()),

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
 use super::HttpDoor;
 use super::caller::{Admin, Reader};
-use super::problem::Problem;
+use super::problem::{Named, Problem};
 use super::pushing::{ReasonQuery, read_text};
 use super::rules::present;
 use crate::rules::publish::Change;
@@ -19,22 +19,22 @@ use crate::rules::tier::Tier;
 pub(super) async fn read(
     State(door): State<Arc<HttpDoor>>,
     _: Reader,
-    Path(tier): Path<String>,
+    tier: Named,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let live = door.rules.live();
-    present(&headers, &live, &Tier::new(tier).of(&live), None)
+    present(&headers, &live, &Tier::new(tier?.0).of(&live), None)
 }
 
 /// Replaces the rules of a tier by those of a document; the other rules stay as they are.
 pub(super) async fn publish(
     State(door): State<Arc<HttpDoor>>,
     admin: Admin,
-    Path(tier): Path<String>,
+    tier: Named,
     reason: ReasonQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     let text = read_text(&headers, body).await?;
-    door.push(admin, &headers, reason, Change::Tier(Tier::new(tier), text)).await
+    door.push(admin, &headers, reason, Change::Tier(Tier::new(tier?.0), text)).await
 }

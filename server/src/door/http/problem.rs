@@ -1,5 +1,7 @@
 //! What HTTP answers when it refuses: a problem (RFC 9457), for people and for programs.
 
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -10,6 +12,15 @@ use crate::door::shards::Refusal;
 use crate::event::field::BadField;
 use crate::rules::publish::PublishError;
 use crate::rules::text::Fault;
+
+/// What the path names: a tier, a key, a version.
+pub(super) type Named = Result<Path<String>, PathRejection>;
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Problem {
+        Problem::new(rejection.status(), rejection.body_text())
+    }
+}
 
 /// A refusal.
 #[derive(Debug, Serialize)]

@@ -12,7 +12,7 @@ use tallyring_protocol::rules::{Document, Syntax};
 
 use super::HttpDoor;
 use super::caller::{Admin, Reader};
-use super::problem::Problem;
+use super::problem::{Named, Problem};
 use super::pushing::{ReasonQuery, read_text};
 use super::{etag, pushing};
 use crate::rules::edition::Edition;
@@ -115,11 +115,8 @@ fn entry(edition: &Edition) -> Entry<'_> {
 }
 
 /// Answers with the text of one version, as its author wrote it.
-pub(super) async fn edition(
-    State(door): State<Arc<HttpDoor>>,
-    _: Reader,
-    Path(version): Path<String>,
-) -> Result<Response, Problem> {
+pub(super) async fn edition(State(door): State<Arc<HttpDoor>>, _: Reader, version: Named) -> Result<Response, Problem> {
+    let Path(version) = version?;
     let number =
         version.parse().map_err(|_| Problem::field("version", format!("{version:?} is not a whole number")))?;
     let Some(edition) = door.rules.edition(number) else {

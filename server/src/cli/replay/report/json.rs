@@ -12,6 +12,8 @@ pub(in crate::cli::replay) fn text(report: &Report) -> String {
         "skipped": report.counts.skipped,
         "cut": report.counts.cut,
         "late": report.counts.late,
+        "nowhere": report.counts.nowhere,
+        "failures": report.counts.failures,
         "requests": report.requests,
         "admitted": report.admitted,
         "rejected": report.rejected(),
