@@ -13,6 +13,7 @@ pub mod data;
 pub mod door;
 pub mod entrance;
 pub mod event;
+pub mod limits;
 pub mod node;
 pub mod observe;
 pub mod reload;

@@ -21,18 +21,19 @@ const MODULES: &[(&str, &[&str])] = &[
     ("reload", &["entrance", "observe", "tokens"]),
     ("config", &["entrance", "rules", "tokens"]),
     ("event", &[]),
+    ("limits", &[]),
     ("observe", &[]),
     ("cluster", &["shard"]),
-    ("shard", &["door::resp", "observe", "tokens"]),
+    ("shard", &["door::resp", "limits", "observe", "tokens"]),
     ("snapshot", &[]),
     ("acceptor", &["cluster", "entrance", "observe", "shard", "tokens"]),
-    ("door", &["entrance", "event", "observe", "rules", "shard", "tokens"]),
+    ("door", &["entrance", "event", "limits", "observe", "rules", "shard", "tokens"]),
     ("door/resp", &["shard::command"]),
     (
         "node",
         &["acceptor", "cluster", "config", "data", "door", "entrance", "observe", "reload", "rules", "shard", "tokens"],
     ),
-    ("cli", &["config", "entrance", "event", "node", "rules", "tokens"]),
+    ("cli", &["config", "entrance", "event", "limits", "node", "rules", "tokens"]),
 ];
 
 /// What no file may name, except below the folders given.

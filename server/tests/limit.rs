@@ -6,7 +6,7 @@ mod common;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-use common::{PATIENCE, Response, Serve};
+use common::{PATIENCE, Response, Serve, hash_of};
 use serde_json::{Value, json};
 
 fn post(node: &Serve, path: &str, body: &str) -> Response {
@@ -175,11 +175,7 @@ fn a_declared_length_is_not_an_allocation() {
 fn a_client_may_ask_and_an_admin_may_reset() {
     let dir = tempfile::tempdir().unwrap();
     let tokens = dir.path().join("tokens.toml");
-    let hash = |token: &str| {
-        use sha2::Digest;
-        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("gateway"), hash("operator")))
+    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash_of("gateway"), hash_of("operator")))
         .unwrap();
     let node = Serve::start(&["--shards", "1", "--token-file", tokens.to_str().unwrap()]);
     let ask = |method: &str, path: &str, token: Option<&str>, body: &str| {

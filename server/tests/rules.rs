@@ -5,7 +5,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{Got, Native, Serve, command};
+use common::{Got, Native, Serve, command, hash_of};
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
 use tallyring_protocol::{AlgorithmCode, Define, LocalCounts, PeriodCode, Report, Request};
 
@@ -352,11 +352,8 @@ fn a_key_gets_its_budget_back() {
 fn a_token_reads_and_an_admins_writes() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tokens.toml");
-    let hash = |token: &str| {
-        use sha2::Digest;
-        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    std::fs::write(&path, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("gateway"), hash("operator"))).unwrap();
+    std::fs::write(&path, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash_of("gateway"), hash_of("operator")))
+        .unwrap();
     let node = Serve::start(&["--token-file", path.to_str().unwrap()]);
     let code = |method, path, token: &str| {
         let bearer = format!("Bearer {token}");

@@ -5,7 +5,7 @@ mod common;
 
 use std::path::PathBuf;
 
-use common::{Serve, command};
+use common::{Serve, command, hash_of};
 
 const RULES: &str = r#"# for everybody
 [[rule]]
@@ -224,12 +224,8 @@ fn a_node_that_is_not_there_is_told_from_one_that_refuses() {
 #[test]
 fn a_token_comes_from_a_file_or_the_environment_and_is_never_shown() {
     let dir = tempfile::tempdir().unwrap();
-    let hash = |token: &str| {
-        use sha2::Digest;
-        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
     let tokens = dir.path().join("tokens.toml");
-    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("g4teway"), hash("0perator")))
+    std::fs::write(&tokens, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash_of("g4teway"), hash_of("0perator")))
         .unwrap();
     let shell = Shell::start(&["--shards", "1", "--token-file", tokens.to_str().unwrap()]);
     shell.write("rules.toml", RULES);

@@ -5,7 +5,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Got, Native, Serve, command};
+use common::{Got, Native, Serve, command, hash_of};
 use rustix::process::Signal;
 use tallyring_protocol::{Key, Request, Role, shard_of};
 
@@ -93,11 +93,8 @@ fn health_and_metrics_are_served() {
 fn tokens_decide_who_may_do_what() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tokens.toml");
-    let hash = |token: &str| {
-        use sha2::Digest;
-        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
-    std::fs::write(&path, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash("gateway"), hash("operator"))).unwrap();
+    std::fs::write(&path, format!("client = [\"{}\"]\nadmin = [\"{}\"]\n", hash_of("gateway"), hash_of("operator")))
+        .unwrap();
     let node = Serve::start(&["--token-file", path.to_str().unwrap()]);
 
     let mut stranger = Native::connect(node.native, 0, "guess");
@@ -167,14 +164,10 @@ fn pipelined_requests_of_two_shards_are_each_answered_once() {
 fn a_token_that_is_taken_out_ends_what_it_had_opened_and_no_more() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tokens.toml");
-    let hash = |token: &str| {
-        use sha2::Digest;
-        sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-    };
     let write = |client: &str, admin: &str| {
-        std::fs::write(&path, format!("client = [{client}]\nadmin = [\"{}\"]\n", hash(admin))).unwrap();
+        std::fs::write(&path, format!("client = [{client}]\nadmin = [\"{}\"]\n", hash_of(admin))).unwrap();
     };
-    write(&format!("\"{}\", \"{}\"", hash("old"), hash("new")), "operator");
+    write(&format!("\"{}\", \"{}\"", hash_of("old"), hash_of("new")), "operator");
     let mut node = Serve::start(&["--shards", "2", "--token-file", path.to_str().unwrap()]);
     let mut opened = ["old", "new", "operator"].map(|token| {
         let mut native = Native::connect(node.native, 1, token);
@@ -182,7 +175,7 @@ fn a_token_that_is_taken_out_ends_what_it_had_opened_and_no_more() {
         native
     });
 
-    write(&format!("\"{}\"", hash("new")), "operator");
+    write(&format!("\"{}\"", hash_of("new")), "operator");
     node.signal(Signal::HUP);
     assert_eq!(opened[0].reply().1, Got::Goodbye("Unauthorized".into()));
     assert_eq!(opened[0].reply().1, Got::Closed);
@@ -205,7 +198,7 @@ fn a_token_that_is_taken_out_ends_what_it_had_opened_and_no_more() {
     node.wait();
     let log = node.log();
     assert!(log.contains("not a token file") && !log.contains("s3cret"), "{log}");
-    assert!(!log.contains(&hash("new")), "{log}");
+    assert!(!log.contains(&hash_of("new")), "{log}");
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use tallyring_engine::{Algorithm, Ask, Calendar, Identity, Invalid, Limit, Period, RuleRef, Timestamp};
-use tallyring_protocol::{AlgorithmCode, Define, Key, PeriodCode};
+use tallyring_engine::{Ask, Identity, Invalid, Limit, RuleRef, Timestamp};
+use tallyring_protocol::{Define, Key};
 
 use super::outlet::Outlet;
+use crate::limits::limit_from;
 
 /// What is asked of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +48,7 @@ impl Definition {
     /// # Errors
     /// [`Invalid`] names the first number that is out of its range.
     pub fn from_wire(define: &Define<'_>, quota: KeyQuota) -> Result<Definition, Invalid> {
-        let period = match define.period {
-            PeriodCode::Micros(us) => Period::Micros(us),
-            PeriodCode::Day => Period::Calendar(Calendar::Day),
-            PeriodCode::Week => Period::Calendar(Calendar::Week),
-            PeriodCode::Month => Period::Calendar(Calendar::Month),
-        };
-        let burst = (define.burst > 0).then_some(define.burst);
-        let limit = Limit::new(algorithm_of(define.algorithm), define.limit, period, burst)?;
+        let limit = limit_from(define.algorithm, define.limit, define.period, define.burst)?;
         Ok(Definition { rule: define.rule.into(), shadow: define.shadow, keys_max: quota.of(define.keys_max), limit })
     }
 
@@ -174,28 +168,4 @@ pub struct Claim {
     pub cost: u64,
     /// How long they are held, in microseconds.
     pub ttl_us: u64,
-}
-
-/// The engine's algorithm of a wire number.
-pub fn algorithm_of(code: AlgorithmCode) -> Algorithm {
-    match code {
-        AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
-        AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,
-        AlgorithmCode::FixedWindow => Algorithm::FixedWindow,
-        AlgorithmCode::SlidingLog => Algorithm::SlidingLog,
-        AlgorithmCode::SlidingCounter => Algorithm::SlidingCounter,
-        AlgorithmCode::Concurrency => Algorithm::Concurrency,
-    }
-}
-
-/// The wire number of an engine's algorithm.
-pub fn code_of(algorithm: Algorithm) -> AlgorithmCode {
-    match algorithm {
-        Algorithm::TokenBucket => AlgorithmCode::TokenBucket,
-        Algorithm::LeakyBucket => AlgorithmCode::LeakyBucket,
-        Algorithm::FixedWindow => AlgorithmCode::FixedWindow,
-        Algorithm::SlidingLog => AlgorithmCode::SlidingLog,
-        Algorithm::SlidingCounter => AlgorithmCode::SlidingCounter,
-        Algorithm::Concurrency => AlgorithmCode::Concurrency,
-    }
 }

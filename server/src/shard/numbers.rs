@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use tallyring_engine::{Engine, Limit, Period};
 
-use super::command::{Definition, KeyQuota, code_of};
+use super::command::{Definition, KeyQuota};
 use super::session::Handle;
+use crate::limits::code_of;
 
 /// Limits that one set holds.
 const WAYS: usize = 4;

@@ -6,9 +6,10 @@ use tallyring_engine::{Algorithm, LimitId};
 use tallyring_protocol::bounds::HANDLES_MAX;
 use tallyring_protocol::{AlgorithmCode, Malformed, Role};
 
-use super::command::{Definition, code_of};
+use super::command::Definition;
 use super::outlet::Outlet;
 use super::rules::Delivery;
+use crate::limits::code_of;
 
 /// Requests of one connection that other shards may be deciding at once; one more is answered `overloaded`.
 pub(super) const FORWARDS_MAX: usize = 1_024;

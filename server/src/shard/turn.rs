@@ -12,10 +12,11 @@ use tallyring_protocol::{
 
 use super::Shard;
 use super::apply::apply;
-use super::command::{Definition, Envelope, Errand, Op, code_of};
+use super::command::{Definition, Envelope, Errand, Op};
 use super::outlet::Outlet;
 use super::refusal::{Answer, Refusal};
 use super::session::{Session, WayBack};
+use crate::limits::code_of;
 use crate::observe::door::Door;
 
 /// Frames that one turn of a connection decides before the others have theirs.

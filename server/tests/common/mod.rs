@@ -327,3 +327,9 @@ impl Native {
         }
     }
 }
+
+/// A token as the token file has it.
+pub fn hash_of(token: &str) -> String {
+    use sha2::Digest;
+    sha2::Sha256::digest(token).iter().map(|byte| format!("{byte:02x}")).collect()
+}

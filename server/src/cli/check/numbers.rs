@@ -2,13 +2,14 @@
 
 use clap::Args;
 use serde_json::json;
-use tallyring_client::{Algorithm, Ask, Calendar, Definition, Key, Limit, Period, Store, StoreDecision};
+use tallyring_client::{Ask, Definition, Key, Limit, Store, StoreDecision};
+use tallyring_protocol::AlgorithmCode;
 use tallyring_protocol::bounds::WAIT_NEVER_US;
-use tallyring_protocol::rules::{Document, Numbers, RuleDoc, RuleSet};
-use tallyring_protocol::{AlgorithmCode, PeriodCode};
+use tallyring_protocol::rules::{Document, RuleDoc, RuleSet};
 
 use super::super::exit::{Exit, Failure, say};
 use super::verdict::{Verdict, Wait};
+use crate::limits::limit_of;
 
 /// The numbers of a limit, and whose budget it is.
 #[derive(Debug, Args)]
@@ -71,27 +72,11 @@ impl NumbersArgs {
         let set = RuleSet::compile(Document { rule: vec![rule], ..Document::default() });
         let set = set.map_err(|error| Failure::usage(error.to_string().trim_start_matches("rule[0].")))?;
         let numbers = set.rules()[0].numbers().expect("a rule without an action limits");
-        limit_of(numbers).ok_or_else(|| Failure::usage("algorithm: slots are held by whoever works, not by a shell"))
+        if numbers.algorithm == AlgorithmCode::Concurrency {
+            return Err(Failure::usage("algorithm: slots are held by whoever works, not by a shell"));
+        }
+        Ok(limit_of(numbers))
     }
-}
-
-fn limit_of(numbers: &Numbers) -> Option<Limit> {
-    let algorithm = match numbers.algorithm {
-        AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
-        AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,
-        AlgorithmCode::FixedWindow => Algorithm::FixedWindow,
-        AlgorithmCode::SlidingLog => Algorithm::SlidingLog,
-        AlgorithmCode::SlidingCounter => Algorithm::SlidingCounter,
-        AlgorithmCode::Concurrency => return None,
-    };
-    let period = match numbers.period {
-        PeriodCode::Micros(us) => Period::Micros(us),
-        PeriodCode::Day => Period::Calendar(Calendar::Day),
-        PeriodCode::Week => Period::Calendar(Calendar::Week),
-        PeriodCode::Month => Period::Calendar(Calendar::Month),
-    };
-    let burst = (numbers.burst > 0).then_some(numbers.burst);
-    Some(Limit::new(algorithm, numbers.limit, period, burst).expect("a rule's numbers are within the engine's bounds"))
 }
 
 /// Asks the store and says what it decided.

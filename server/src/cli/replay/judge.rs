@@ -1,15 +1,14 @@
 //! Decides each request as gateways and store would: the rules say which limits are for it, one engine counts.
 
-use tallyring_engine::{
-    Algorithm, Ask, Bounds, Calendar, Decision, Engine, Identity, Limit, LimitId, Part, Period, Timestamp,
-};
-use tallyring_protocol::rules::{Action, Numbers, Rule, RuleSet, Winner};
-use tallyring_protocol::{AlgorithmCode, IdentityHasher, IdentityKey, Key, PeriodCode, PlacementSeed};
+use tallyring_engine::{Ask, Bounds, Decision, Engine, Identity, LimitId, Part, Timestamp};
+use tallyring_protocol::rules::{Action, Rule, RuleSet, Winner};
+use tallyring_protocol::{AlgorithmCode, IdentityHasher, IdentityKey, Key, PlacementSeed};
 
 use super::entry::Entry;
 use super::order::Counts;
 use super::report::Report;
 use super::tally::{Tallies, Verdict};
+use crate::limits::limit_of;
 
 /// Bytes of counters that the engine may hold.
 const ENGINE_BYTES_MAX: usize = 2 << 30;
@@ -140,27 +139,4 @@ impl<'r> Judge<'r> {
 fn intern(engine: &mut Engine, rule: &Rule) -> Option<LimitId> {
     let numbers = rule.numbers().filter(|numbers| numbers.algorithm != AlgorithmCode::Concurrency)?;
     Some(engine.intern(rule.id(), limit_of(numbers)).expect("a document has fewer rules than an engine takes limits"))
-}
-
-fn limit_of(numbers: &Numbers) -> Limit {
-    let period = match numbers.period {
-        PeriodCode::Micros(micros) => Period::Micros(micros),
-        PeriodCode::Day => Period::Calendar(Calendar::Day),
-        PeriodCode::Week => Period::Calendar(Calendar::Week),
-        PeriodCode::Month => Period::Calendar(Calendar::Month),
-    };
-    let burst = (numbers.burst > 0).then_some(numbers.burst);
-    Limit::new(algorithm_of(numbers.algorithm), numbers.limit, period, burst)
-        .expect("rules are within the engine's bounds")
-}
-
-fn algorithm_of(code: AlgorithmCode) -> Algorithm {
-    match code {
-        AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
-        AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,
-        AlgorithmCode::FixedWindow => Algorithm::FixedWindow,
-        AlgorithmCode::SlidingLog => Algorithm::SlidingLog,
-        AlgorithmCode::SlidingCounter => Algorithm::SlidingCounter,
-        AlgorithmCode::Concurrency => Algorithm::Concurrency,
-    }
 }

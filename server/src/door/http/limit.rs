@@ -19,7 +19,8 @@ use super::{HttpDoor, body};
 use crate::door::shards::{Refusal, Shards};
 use crate::event::field::{self, BadField, Fields};
 use crate::event::{self, Check, Operation, Subject};
-use crate::shard::command::{Booking, Claim, Errand, ForeignPart, Op, code_of};
+use crate::limits::code_of;
+use crate::shard::command::{Booking, Claim, Errand, ForeignPart, Op};
 
 /// The instant of the decision, in microseconds of the node's clock: what a refund names as `charged_at_us`.
 const AT_US: HeaderName = HeaderName::from_static("tallyring-at-us");

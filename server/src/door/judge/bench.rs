@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use tallyring_engine::{Calendar, Limit, Period};
-use tallyring_protocol::PeriodCode;
-use tallyring_protocol::rules::{Action, Numbers, Rule};
+use tallyring_protocol::rules::{Action, Rule};
 
+use crate::limits::limit_of;
 use crate::rules::live::Live;
-use crate::shard::command::{Definition, KeyQuota, algorithm_of};
+use crate::shard::command::{Definition, KeyQuota};
 
 /// Rules in force. It never changes; other rules are another one.
 #[derive(Debug)]
@@ -49,17 +48,4 @@ fn definition(rule: &Rule, enforce: bool, quota: KeyQuota) -> Option<Arc<Definit
         keys_max: quota.of(rule.keys_max().unwrap_or(0)),
         limit: limit_of(&numbers),
     }))
-}
-
-/// A rule's numbers as the engine takes them.
-fn limit_of(numbers: &Numbers) -> Limit {
-    let period = match numbers.period {
-        PeriodCode::Micros(us) => Period::Micros(us),
-        PeriodCode::Day => Period::Calendar(Calendar::Day),
-        PeriodCode::Week => Period::Calendar(Calendar::Week),
-        PeriodCode::Month => Period::Calendar(Calendar::Month),
-    };
-    let burst = (numbers.burst > 0).then_some(numbers.burst);
-    Limit::new(algorithm_of(numbers.algorithm), numbers.limit, period, burst)
-        .expect("the numbers of a compiled rule are within the engine's bounds")
 }

@@ -14,7 +14,8 @@ use super::decision::Decision;
 use super::verdict::{Spent, Verdict};
 use super::{Booking, Charge, Judge, Manner};
 use crate::door::shards::{Refusal, Shards};
-use crate::shard::command::{self, Claim, Definition, Errand, ForeignPart, Holder, Op, code_of};
+use crate::limits::code_of;
+use crate::shard::command::{self, Claim, Definition, Errand, ForeignPart, Holder, Op};
 
 /// How often a full mailbox is asked to take back a charge.
 const UNDO_TRIES_MAX: usize = 100;
