@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::bounds::{NODES_MAX, SHARDS_MAX};
 use crate::fields::Malformed;
 use crate::key::PlacementSeed;
-use crate::ring::{NodeId, Ring, WEIGHT_MAX};
+use crate::ring::{NodeId, Ring, RingMember, WEIGHT_MAX};
 
 /// The cluster as of one epoch.
 ///
@@ -39,10 +39,16 @@ pub struct Node {
     pub zone: String,
 }
 
+impl<'n> From<&'n Node> for RingMember<'n> {
+    fn from(node: &'n Node) -> RingMember<'n> {
+        RingMember { id: node.id, weight: node.weight, zone: &node.zone }
+    }
+}
+
 impl Topology {
     /// The ring of its nodes.
     pub fn ring(&self) -> Ring {
-        Ring::new(&self.placement_seed, self.nodes.iter().map(|node| (node.id, node.weight)))
+        Ring::new(&self.placement_seed, &self.nodes)
     }
 
     /// The member with this id.
