@@ -167,6 +167,11 @@ impl Limits {
         &self.rules[self.slot(id).rule as usize].name
     }
 
+    /// Whether both belong to one rule.
+    pub(crate) fn share_a_rule(&self, id: LimitId, other: LimitId) -> bool {
+        self.slot(id).rule == self.slot(other).rule
+    }
+
     /// Whether the rule of `id` may hold so many more keys.
     pub(crate) fn has_room(&self, id: LimitId, keys: u64) -> bool {
         self.rules[self.slot(id).rule as usize].has_room(keys)

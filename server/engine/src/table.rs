@@ -125,9 +125,9 @@ impl Table {
         self.len
     }
 
-    /// Bytes that `keys` more entries would bring the table to. Entries that were freed are there to be used again.
+    /// Bytes that the table grows by for `keys` more entries. Entries that were freed are there to be used again.
     pub(crate) fn bytes_for(&self, keys: usize) -> usize {
-        if keys == 0 || self.arena.has_free(self.len, keys) { 0 } else { self.bytes() + arena::CHUNK_BYTES }
+        if keys == 0 || self.arena.has_free(self.len, keys) { 0 } else { arena::CHUNK_BYTES }
     }
 
     /// Bytes held, as the allocator sees them.

@@ -40,6 +40,12 @@ struct Account {
     charged: u64,
 }
 
+impl Account {
+    fn growth(&self) -> Growth {
+        self.standing.growth(self.charged)
+    }
+}
+
 impl Engine {
     /// Decides each part in order, as if the earlier allowed ones were charged, and charges all of them or none.
     ///
@@ -120,14 +126,19 @@ impl Engine {
         room.map(|()| joint)
     }
 
-    /// Whether every account finds room, asked as if all new entries came under each one's rule.
+    /// Whether there is memory for all that is added, and each rule may hold what is added under it.
     fn room_for_all(&self, accounts: &[Account]) -> Result<(), Full> {
-        let growth = |account: &Account| account.standing.growth(account.charged);
-        let new_keys = accounts.iter().map(|account| growth(account).keys).sum();
-        accounts.iter().try_for_each(|account| {
-            let Growth { keys, heap } = growth(account);
-            self.room_for(account.standing.limit, Growth { keys: if keys > 0 { new_keys } else { 0 }, heap })
-        })
+        let all = accounts.iter().map(Account::growth).fold(Growth::NONE, Growth::and);
+        let keys_under = |limit| {
+            let same = accounts.iter().filter(|account| self.limits.share_a_rule(account.standing.limit, limit));
+            same.map(|account| account.growth().keys as u64).sum()
+        };
+        let rule_has_room = |account: &Account| {
+            let limit = account.standing.limit;
+            account.growth().keys == 0 || self.limits.has_room(limit, keys_under(limit))
+        };
+        let room = all == Growth::NONE || self.has_memory(all) && accounts.iter().all(rule_has_room);
+        if room { Ok(()) } else { Err(Full) }
     }
 
     fn count_parts(&mut self, parts: &[Part], joint: Result<Joint, Full>) {

@@ -136,15 +136,15 @@ impl Engine {
     /// Whether what a call adds finds room under `limit`.
     #[inline(always)]
     pub(super) fn room_for(&self, limit: LimitId, growth: Growth) -> Result<(), Full> {
-        if growth == Growth::NONE || self.has_room(limit, growth) { Ok(()) } else { Err(Full) }
+        let room = growth == Growth::NONE || self.has_memory(growth) && self.limits.has_room(limit, growth.keys as u64);
+        if room { Ok(()) } else { Err(Full) }
     }
 
-    fn has_room(&self, limit: LimitId, growth: Growth) -> bool {
-        let Growth { keys, heap } = growth;
-        let bytes = if heap { self.bytes() } else { 0 } + self.table.bytes_for(keys);
-        self.table.len() + keys <= ENTRIES_MAX
-            && bytes <= self.bounds.bytes_max
-            && self.limits.has_room(limit, keys as u64)
+    /// Whether there is memory for what is added, under whichever rules.
+    pub(super) fn has_memory(&self, Growth { keys, heap }: Growth) -> bool {
+        let more = self.table.bytes_for(keys);
+        let grows = heap || more > 0;
+        self.table.len() + keys <= ENTRIES_MAX && (!grows || self.bytes() + more <= self.bounds.bytes_max)
     }
 
     fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) {
@@ -261,6 +261,10 @@ pub(super) struct Growth {
 
 impl Growth {
     pub(super) const NONE: Growth = Growth { keys: 0, heap: false };
+
+    pub(super) fn and(self, other: Growth) -> Growth {
+        Growth { keys: self.keys + other.keys, heap: self.heap || other.heap }
+    }
 }
 
 impl<C: Counter> Standing<C> {

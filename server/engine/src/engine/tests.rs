@@ -224,14 +224,15 @@ fn a_live_counter_is_never_dropped_and_fresh_ones_make_room() {
 
 #[test]
 fn the_byte_cap_holds_and_what_counts_goes_on_counting() {
-    let bounds = Bounds { rule_keys_max: usize::MAX, ..Bounds::of_bytes(4 << 20) };
-    let (mut engine, id) = bounded(numbers(Algorithm::TokenBucket, 2, 3_600_000_000), bounds);
-    let full = (0..200_000).find(|&n| engine.check(at(0), key(n), id, Ask::new(1)).is_err()).unwrap();
-    assert!(engine.bytes() <= 4 << 20);
-    assert!(engine.keys() > (3 << 20) / 52, "{} keys", engine.keys());
-    assert!(engine.check(at(0), key(0), id, Ask::new(1)).unwrap().allowed);
-    assert!(engine.reset(at(0), key(0)));
-    assert!(engine.check(at(0), key(full), id, Ask::new(1)).unwrap().allowed);
+    for algorithm in [Algorithm::TokenBucket, Algorithm::SlidingLog] {
+        let bounds = Bounds { rule_keys_max: usize::MAX, ..Bounds::of_bytes(4 << 20) };
+        let (mut engine, id) = bounded(numbers(algorithm, 2, 3_600_000_000), bounds);
+        let full = (0..200_000).find(|&n| engine.check(at(0), key(n), id, Ask::new(1)).is_err()).unwrap();
+        assert!((3 << 20..=4 << 20).contains(&engine.bytes()), "{algorithm:?}: {} bytes", engine.bytes());
+        assert!(engine.check(at(0), key(0), id, Ask::new(1)).unwrap().allowed);
+        assert!(engine.reset(at(0), key(0)));
+        assert!(engine.check(at(0), key(full), id, Ask::new(1)).unwrap().allowed);
+    }
 }
 
 #[test]
@@ -273,6 +274,20 @@ fn a_joint_check_without_room_charges_none() {
     assert_eq!(engine.check_all(at(0), &[part(1), part(2), part(3)], &mut decisions), Err(JointError::Full(Full)));
     assert_eq!(engine.check(at(0), key(1), id, Ask::PEEK).unwrap().remaining, 4);
     assert_eq!(engine.keys(), 1);
+}
+
+#[test]
+fn a_rule_near_its_quota_has_room_beside_another_rules_new_keys() {
+    let bounds = Bounds { rule_keys_max: 2, ..Bounds::default() };
+    let (mut engine, id) = bounded(numbers(Algorithm::TokenBucket, 5, 1_000_000), bounds);
+    let other = engine.intern("other", numbers(Algorithm::FixedWindow, 5, 1_000_000)).unwrap();
+    let part = |n, limit| Part { identity: key(n), limit, ask: Ask::new(1) };
+    let mut decisions = Vec::new();
+    engine.check_all(at(0), &[part(1, id)], &mut decisions).unwrap();
+    assert!(engine.check_all(at(0), &[part(2, id), part(3, other), part(4, other)], &mut decisions).unwrap().allowed);
+    let full = Err(JointError::Full(Full));
+    assert_eq!(engine.check_all(at(0), &[part(1, id), part(5, other)], &mut decisions), full);
+    assert_eq!(engine.keys(), 4);
 }
 
 #[test]
