@@ -5,6 +5,7 @@
 
 pub mod frames;
 pub mod keys;
+pub mod resp;
 pub mod shard;
 
 /// Calls that are decided together: what a shard hashes and prefetches before it decides the first.

@@ -1,6 +1,6 @@
 //! A shard without its sockets: hash, prefetch, decide, batch by batch.
 
-use tallyring_engine::{Algorithm, Ask, Bounds, Engine, Identity, Limit, LimitId, Period, Timestamp};
+use tallyring_engine::{Algorithm, Ask, Bounds, Decision, Engine, Identity, Limit, LimitId, Period, Timestamp};
 use tallyring_protocol::{AlgorithmCode, IdentityHasher, IdentityKey, KeyRef, PlacementSeed};
 
 use crate::BATCH;
@@ -79,6 +79,16 @@ impl Shard {
             allowed += usize::from(decision.allowed);
         }
         allowed
+    }
+
+    /// Prefetches and then charges every key with one unit, in order.
+    pub fn decide_each(&mut self, identities: &[Identity], mut each: impl FnMut(Decision)) {
+        self.engine.prefetch(identities);
+        self.now_us += BATCH_US;
+        let now = Timestamp::from_micros(self.now_us);
+        for identity in identities {
+            each(self.engine.check(now, *identity, self.limit, Ask::new(1)).expect("memory suffices"));
+        }
     }
 
     /// Lets time pass, in microseconds.

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use tallyring_benches::keys::Keys;
 use tallyring_benches::shard::Shard;
-use tallyring_benches::{BATCH, frames};
+use tallyring_benches::{BATCH, frames, resp};
 use tallyring_engine::Algorithm;
 use tallyring_protocol::{Reply, Request};
 
@@ -28,7 +28,7 @@ pub(crate) struct Case {
 }
 
 /// Every case.
-pub(crate) const CASES: [Case; 12] = [
+pub(crate) const CASES: [Case; 13] = [
     Case { name: "protocol: encode a check", work: encode_checks },
     Case { name: "protocol: decode a check", work: decode_checks },
     Case { name: "protocol: encode a decision", work: encode_decisions },
@@ -43,6 +43,7 @@ pub(crate) const CASES: [Case; 12] = [
         work: |batches| decide(Algorithm::SlidingCounter, PLENTY, batches),
     },
     Case { name: "engine: sliding_log, allowed", work: |batches| decide(Algorithm::SlidingLog, PLENTY, batches) },
+    Case { name: "resp: a throttle, from bytes to bytes", work: throttle },
     Case { name: "engine: sliding_log, denied", work: |batches| decide(Algorithm::SlidingLog, NONE_LEFT, batches) },
 ];
 
@@ -104,6 +105,36 @@ fn decode_decisions(batches: usize) {
         frames::each(black_box(&out), |frame| {
             let _ = black_box(Reply::decode(frame));
         });
+    }
+}
+
+/// Reads, hashes, prefetches, decides and answers: what a shard does for a throttle of a Redis client, but for its socket
+/// and for finding the numbers among those used lately.
+fn throttle(batches: usize) {
+    let mut keys = Keys::of(ACCOUNTS);
+    let mut shard = Shard::filled(Algorithm::TokenBucket, PLENTY, &keys);
+    let encode = |blocks: Vec<u8>, keys: &Keys| {
+        let mut out = Vec::new();
+        keys.read(&blocks).for_each(|key| resp::throttle(key, &mut out));
+        out
+    };
+    let drawn = batches_of_keys(&mut keys);
+    let encoded: Vec<Vec<u8>> = drawn.into_iter().map(|blocks| encode(blocks, &keys)).collect();
+    let (mut out, mut identities, mut asked) = (Vec::with_capacity(BATCH * 64), Vec::new(), Vec::new());
+    for bytes in &encoded[..batches] {
+        out.clear();
+        identities.clear();
+        asked.clear();
+        resp::each(bytes, |key, command| {
+            identities.push(shard.identity(key.as_ref()));
+            asked.push(command);
+        });
+        let mut asked = asked.iter();
+        shard.decide_each(&identities, |decision| {
+            let asked = asked.next().expect("a decision is a command's");
+            asked.write(&frames::decision(decision.remaining), &mut out);
+        });
+        black_box(&out);
     }
 }
 
