@@ -1,4 +1,4 @@
-//! The acceptor: lets connections in, listens to their hello, and hands them to the shard that they are for.
+//! The acceptor: listens to the hello of whoever comes in, and hands them to the shard that they are for.
 
 pub mod resp;
 
@@ -11,16 +11,15 @@ use bytes::BytesMut;
 use tallyring_protocol::bounds::HELLO_BYTES_MAX;
 use tallyring_protocol::{GoodbyeCode, Hello, PROTOCOL_VERSION, frame};
 use tokio::io::AsyncReadExt;
-use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use crate::cluster::gateways::{Gateways, Presence};
 use crate::cluster::view::View;
-use crate::entrance::{Entrance, Place, Visitor};
-use crate::observe::door::Refusal;
+use crate::entrance::{Host, Place, Visitor};
+use crate::observe::door::{DoorTally, Refusal};
 use crate::shard::native::{Arrival, part};
 use crate::shard::{Message, ShardMailbox};
-use crate::sys::net::{Parcel, Stream, TcpListener, TcpStream};
+use crate::sys::net::{Parcel, Stream};
 use crate::tokens::{LiveTokens, Pass};
 
 /// A peer that has not said hello by then is cut off.
@@ -32,8 +31,8 @@ const TLS_HANDSHAKE: [u8; 2] = [22, 3];
 /// What the acceptor needs for each connection.
 #[derive(Debug)]
 pub struct Acceptor {
-    /// The way in.
-    pub entrance: Entrance,
+    /// What is counted.
+    pub tally: Arc<DoorTally>,
     /// Where connections go.
     pub mailboxes: Arc<[ShardMailbox]>,
     /// Who may come in.
@@ -44,35 +43,9 @@ pub struct Acceptor {
     pub gateways: Arc<Gateways>,
 }
 
-/// Accepts native connections until the node drains.
-pub async fn run(acceptor: Acceptor, listener: TcpListener, draining: CancellationToken) {
-    let acceptor = Arc::new(acceptor);
-    loop {
-        let (stream, peer) = tokio::select! {
-            biased;
-            () = draining.cancelled() => return,
-            knocking = acceptor.entrance.knock(&listener) => knocking,
-        };
-        let acceptor = Arc::clone(&acceptor);
-        tokio::task::spawn_local(async move { acceptor.receive(stream, peer).await });
-    }
-}
-
-impl Acceptor {
-    /// Lets somebody in and hands them to their shard, or tells them why not.
-    async fn receive(&self, stream: TcpStream, peer: SocketAddr) {
-        match self.entrance.admit(stream, peer).await {
-            Ok(visitor) => self.greet(visitor, peer).await,
-            Err(turned) => {
-                if let Some(stream) = turned.stream {
-                    say_goodbye(stream, GoodbyeCode::Busy, "the node has all the connections it accepts").await;
-                }
-            }
-        }
-    }
-
+impl Host for Acceptor {
     /// Reads the hello of a visitor.
-    async fn greet(&self, Visitor { mut stream, place }: Visitor, peer: SocketAddr) {
+    async fn receive(&self, Visitor { mut stream, place }: Visitor, peer: SocketAddr) {
         let mut inbox = BytesMut::with_capacity(HELLO_BYTES_MAX);
         let hello = tokio::time::timeout(HELLO_TIMEOUT, self.hello(&mut stream, &mut inbox)).await;
         let fault = match hello.unwrap_or(Err(Fault::slow())) {
@@ -82,10 +55,16 @@ impl Acceptor {
             },
             Err(fault) => fault,
         };
-        self.entrance.tally().throw_away(inbox.len());
+        self.tally.throw_away(inbox.len());
         self.refuse(Some(stream), fault, peer).await;
     }
 
+    async fn turn_away(&self, stream: Stream) {
+        say_goodbye(stream, GoodbyeCode::Busy, "the node has all the connections it accepts").await;
+    }
+}
+
+impl Acceptor {
     /// Hands a guest to its shard, or gives the stream back.
     fn hand_over(
         &self,
@@ -132,7 +111,7 @@ impl Acceptor {
     }
 
     async fn refuse(&self, stream: Option<Stream>, fault: Fault, peer: SocketAddr) {
-        self.entrance.tally().refuse(fault.refusal, peer, &fault.reason);
+        self.tally.refuse(fault.refusal, peer, &fault.reason);
         if let (Some(stream), Some(code)) = (stream, fault.goodbye) {
             say_goodbye(stream, code, &fault.reason).await;
         }

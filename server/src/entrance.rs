@@ -10,6 +10,7 @@
 
 mod crowd;
 mod fault;
+mod line;
 pub mod tls;
 
 use std::io;
@@ -19,11 +20,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
-pub use self::crowd::{Crowd, CrowdBounds, Place};
+pub use self::crowd::{Crowd, CrowdBounds, Place, WhenFull};
 use self::tls::Certificates;
-use crate::observe::door::{Door, DoorTally, Refusal};
+use crate::observe::door::{Door, DoorTally};
 use crate::sys::net::{Stream, TcpListener, TcpStream};
 
 /// How long a peer may take to agree on keys.
@@ -37,6 +39,8 @@ const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 pub struct EntranceSetup {
     /// How many may be inside.
     pub bounds: CrowdBounds,
+    /// What becomes of one more.
+    pub when_full: WhenFull,
     /// What the node shows; `None` = nothing is encrypted.
     pub certificates: Option<Arc<Certificates>>,
     /// What is counted.
@@ -61,30 +65,39 @@ pub struct Visitor {
     pub place: Place,
 }
 
-/// Somebody who was turned away; counted already.
-#[derive(Debug)]
-pub struct Turned {
-    /// Why.
-    pub refusal: Refusal,
-    /// To tell them, where they could read it.
-    pub stream: Option<Stream>,
+/// Who lives behind an entrance.
+pub trait Host: 'static {
+    /// Serves somebody, or hands them to whoever does.
+    fn receive(&self, visitor: Visitor, peer: SocketAddr) -> impl Future<Output = ()>;
+
+    /// Tells somebody, in the words of the door, that there is no place for them.
+    fn turn_away(&self, stream: Stream) -> impl Future<Output = ()>;
 }
 
 impl Entrance {
     /// An entrance nobody has come in by.
     pub fn new(door: Door, setup: EntranceSetup) -> Entrance {
-        let EntranceSetup { bounds, certificates, tally } = setup;
-        let crowd = Arc::new(Crowd::new(bounds, Arc::clone(&tally)));
+        let EntranceSetup { bounds, when_full, certificates, tally } = setup;
+        let crowd = Arc::new(Crowd::new(bounds, when_full, Arc::clone(&tally)));
         Entrance { door, crowd, certificates, tally }
     }
 
-    /// What is counted here.
-    pub fn tally(&self) -> &Arc<DoorTally> {
-        &self.tally
+    /// Lets in who knocks at `listener`, many at once, until the node drains.
+    pub async fn open(self, listener: TcpListener, host: impl Host, draining: &CancellationToken) {
+        let (entrance, host) = (Arc::new(self), Arc::new(host));
+        loop {
+            let (stream, peer) = tokio::select! {
+                biased;
+                () = draining.cancelled() => return,
+                knocking = entrance.knock(&listener) => knocking,
+            };
+            let (entrance, host) = (Arc::clone(&entrance), Arc::clone(&host));
+            tokio::task::spawn_local(async move { entrance.admit(stream, peer, &*host).await });
+        }
     }
 
     /// Waits for somebody.
-    pub async fn knock(&self, listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    async fn knock(&self, listener: &TcpListener) -> (TcpStream, SocketAddr) {
         loop {
             match listener.accept().await {
                 Ok(knocking) => {
@@ -99,28 +112,29 @@ impl Entrance {
         }
     }
 
-    /// Finds a place for somebody and agrees on keys.
-    ///
-    /// # Errors
-    /// There is no place, or no agreement within [`HANDSHAKE_TIMEOUT`]. Who is turned away is counted and logged here.
-    pub async fn admit(&self, stream: TcpStream, peer: SocketAddr) -> Result<Visitor, Turned> {
+    /// Finds a place for somebody and agrees on keys. Who is turned away is counted and logged here.
+    async fn admit(&self, stream: TcpStream, peer: SocketAddr, host: &impl Host) {
         // A socket on which this cannot be set is broken, and says so when it is read.
         let _ = stream.set_nodelay(true);
         let place = match self.crowd.enter(peer.ip()) {
             Ok(place) => place,
             Err(refusal) => {
                 self.tally.refuse(refusal, peer, &self.crowd.bounds());
-                let stream = self.certificates.is_none().then(|| stream.into());
-                return Err(Turned { refusal, stream });
+                // Who expects TLS could not read it.
+                if self.certificates.is_none() {
+                    host.turn_away(stream.into()).await;
+                }
+                return;
             }
         };
-        match self.secure(stream).await {
-            Ok(stream) => Ok(Visitor { stream, place }),
-            Err(error) => {
-                let refusal = fault::refusal(&error);
-                self.tally.refuse(refusal, peer, &fault::Explained(&error));
-                Err(Turned { refusal, stream: None })
-            }
+        let secured = tokio::select! {
+            biased;
+            () = place.ousted() => return,
+            secured = self.secure(stream) => secured,
+        };
+        match secured {
+            Ok(stream) => host.receive(Visitor { stream, place }, peer).await,
+            Err(error) => self.tally.refuse(fault::refusal(&error), peer, &fault::Explained(&error)),
         }
     }
 

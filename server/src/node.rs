@@ -15,8 +15,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use crate::acceptor::Acceptor;
 use crate::acceptor::resp::RespAcceptor;
-use crate::acceptor::{self, Acceptor};
 use crate::cluster::gateways::Gateways;
 use crate::cluster::view::View;
 use crate::config::{Config, ConfigError, RulesFile};
@@ -25,7 +25,7 @@ use crate::door::http::{self, HttpDoor};
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
 use crate::entrance::tls::{Certificates, TlsError};
-use crate::entrance::{CrowdBounds, Entrance, EntranceSetup};
+use crate::entrance::{Entrance, EntranceSetup, WhenFull};
 use crate::observe::door::{Door, DoorTallies};
 use crate::observe::reload::ReloadTally;
 use crate::reload::Reload;
@@ -243,13 +243,14 @@ impl Parts {
 
     fn start_acceptor(&self, config: &Config, native: Bound, resp: Bound) -> io::Result<Thread> {
         let acceptor = Acceptor {
-            entrance: self.entrance(Door::Native, config.crowd),
+            tally: Arc::clone(self.doors.of(Door::Native)),
             mailboxes: Arc::clone(&self.mailboxes),
             tokens: Arc::clone(&self.tokens),
             view: Arc::clone(&self.view),
             gateways: Arc::clone(&self.gateways),
         };
-        let resp_acceptor = RespAcceptor::new(self.entrance(Door::Resp, config.crowd), Arc::clone(&self.mailboxes));
+        let resp_acceptor = RespAcceptor::new(Arc::clone(self.doors.of(Door::Resp)), Arc::clone(&self.mailboxes));
+        let (native_entrance, resp_entrance) = (self.entrance(Door::Native, config), self.entrance(Door::Resp, config));
         let news = News {
             mailboxes: Arc::clone(&self.mailboxes),
             view: Arc::clone(&self.view),
@@ -270,8 +271,8 @@ impl Parts {
             ];
             match (native.open(), resp.open()) {
                 (Ok(native), Ok(resp)) => {
-                    let resp = acceptor::resp::run(resp_acceptor, resp, draining.clone());
-                    tokio::join!(acceptor::run(acceptor, native, draining), resp);
+                    let resp = resp_entrance.open(resp, resp_acceptor, &draining);
+                    tokio::join!(native_entrance.open(native, acceptor, &draining), resp);
                 }
                 (Err(error), _) | (_, Err(error)) => tracing::error!(%error, "a listener is broken"),
             }
@@ -294,25 +295,28 @@ impl Parts {
             shards,
             tokens: Arc::clone(&self.tokens),
             advertise_host: config.advertise_host.clone(),
+            answering: Arc::clone(&self.connections),
             draining: self.draining.clone(),
         };
-        let entrance = self.entrance(Door::Http, config.crowd.of_people());
+        let entrance = self.entrance(Door::Http, config);
         spawn::thread("http".into(), move || async move {
-            let served = match http.open() {
+            match http.open() {
                 Ok(listener) => http::run(door, entrance, listener).await,
-                Err(error) => Err(error),
-            };
-            if let Err(error) = served {
-                tracing::error!(%error, "the HTTP door is broken");
+                Err(error) => tracing::error!(%error, "a listener is broken"),
             }
         })
     }
 }
 
 impl Parts {
-    fn entrance(&self, door: Door, bounds: CrowdBounds) -> Entrance {
-        let certificates = self.certificates.clone();
-        Entrance::new(door, EntranceSetup { bounds, certificates, tally: Arc::clone(self.doors.of(door)) })
+    fn entrance(&self, door: Door, config: &Config) -> Entrance {
+        let (bounds, when_full) = match door {
+            Door::Native | Door::Resp => (config.crowd, WhenFull::Refuse),
+            // A probe has to come through whoever holds connections open.
+            Door::Http => (config.crowd.of_people(), WhenFull::OustIdlest),
+        };
+        let (certificates, tally) = (self.certificates.clone(), Arc::clone(self.doors.of(door)));
+        Entrance::new(door, EntranceSetup { bounds, when_full, certificates, tally })
     }
 
     fn reload_of(&self, config: &Config) -> Reload {

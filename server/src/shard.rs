@@ -30,6 +30,7 @@ pub mod rules;
 mod session;
 mod slots;
 mod socket;
+mod spares;
 mod stage;
 mod turn;
 
@@ -56,6 +57,7 @@ use self::residents::Residents;
 use self::resp::RespArrival;
 use self::rules::RulesFrames;
 use self::session::Session;
+use self::spares::Spares;
 use self::stage::Stage;
 use crate::observe::door::{Door, DoorTallies};
 use crate::observe::histogram::Histogram;
@@ -97,8 +99,6 @@ pub enum Message {
     Report(oneshot::Sender<Report>),
     /// Say what is left of a key's budgets that are not whole.
     Peek(Key, oneshot::Sender<Vec<Stock>>),
-    /// Say the ceiling that a reservation was charged under, if it lives.
-    Ceiling(Identity, oneshot::Sender<Option<u64>>),
 }
 
 /// A mailbox of shards.
@@ -245,6 +245,7 @@ pub struct Shard {
     joint: joint::Scratch,
     guests: Guests,
     residents: Residents,
+    spares: Rc<Spares>,
     tokens: Arc<LiveTokens>,
     doors: Arc<DoorTallies>,
     bytes_max: usize,
@@ -278,6 +279,7 @@ pub async fn run(setup: ShardSetup) {
         joint: joint::Scratch::default(),
         guests: Guests::default(),
         residents: Residents::default(),
+        spares: Rc::default(),
         tokens,
         doors,
         bytes_max: bounds.bytes_max,
@@ -330,7 +332,6 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             // Whoever asked may have stopped waiting.
             Message::Report(to) => drop(to.send(shard.borrow().report())),
             Message::Peek(key, to) => drop(to.send(shard.borrow_mut().peek(key.as_ref(), now))),
-            Message::Ceiling(name, to) => drop(to.send(shard.borrow().engine.reserved_ceiling(now, name))),
         }
     }
     !mailbox.is_empty()
@@ -382,6 +383,11 @@ impl Shard {
 
     fn shards(&self) -> u16 {
         self.quota.shards
+    }
+
+    /// Where its connections find buffers.
+    fn spares(&self) -> Rc<Spares> {
+        Rc::clone(&self.spares)
     }
 
     /// Registers a connection. Whoever was let in by tokens that were exchanged meanwhile goes at once.

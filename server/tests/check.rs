@@ -209,6 +209,19 @@ fn a_reservation_is_made_once_under_every_rule_and_settled_once() {
 }
 
 #[test]
+fn a_reservation_that_is_repeated_is_told_the_limit_that_it_was_charged_under() {
+    let node = node(&rule("estimates", "client", 100));
+    let question = json!({ "client": "c", "cost": 40, "reserve": { "id": "job-1", "ttl_ms": 60_000 } });
+    let first = decide(&node, &question);
+    assert_eq!(node.push(&rule("estimates", "client", 500)).code, 200);
+    let again = decide(&node, &question);
+    for field in ["allowed", "rule", "limit", "remaining"] {
+        assert_eq!(again[field], first[field], "{field}");
+    }
+    assert_eq!((&again["checks"][0]["limit"], left(&node, &question, "estimates")), (&json!(100), 460));
+}
+
+#[test]
 fn a_reservation_that_one_rule_denies_is_held_by_none() {
     let node = node(&[rule("a", "client", 100), rule("b", "tenant", 10)].concat());
     let question = json!({

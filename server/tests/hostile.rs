@@ -263,3 +263,24 @@ fn who_asks_for_nothing_goes_and_half_a_frame_is_nothing() {
     let idle = "\ntallyring_connections_refused_total{door=\"native\",reason=\"idle\"} 2\n";
     assert!(metrics.contains(idle), "{metrics}");
 }
+
+#[test]
+fn probes_come_through_those_who_hold_every_http_connection() {
+    let node = Serve::start(&["--shards", "1"]);
+    let hold = |head: &[u8]| {
+        let mut stream = TcpStream::connect(node.http).unwrap();
+        stream.write_all(head).unwrap();
+        stream
+    };
+    // More than the door has places for: silent ones, halves of heads, bodies that never come.
+    let heads =
+        [&b""[..], b"GET /metrics HTTP/1.1\r\nHo", b"POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"];
+    let held: Vec<TcpStream> = (0..400).map(|n| hold(heads[n % heads.len()])).collect();
+    assert_eq!(node.get("/livez").0, 200);
+    let (code, metrics) = node.get("/metrics");
+    assert_eq!(code, 200);
+    let open = metrics.lines().find_map(|line| line.strip_prefix("tallyring_connections{door=\"http\"} ")).unwrap();
+    assert!(open.parse::<u32>().unwrap() <= 192, "{open} connections of one address");
+    assert!(!metrics.contains("tallyring_connections_refused_total{door=\"http\",reason=\"ousted\"} 0\n"));
+    drop(held);
+}

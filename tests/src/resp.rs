@@ -71,6 +71,17 @@ impl Connection {
         let _ = self.stream.write_all(bytes);
     }
 
+    /// Sends bytes if the system takes all of them at once; false if it does not.
+    ///
+    /// # Panics
+    /// If the stream cannot be asked.
+    pub fn send_now(&mut self, bytes: &[u8]) -> bool {
+        self.stream.set_nonblocking(true).unwrap();
+        let is_sent = self.stream.write_all(bytes).is_ok();
+        self.stream.set_nonblocking(false).unwrap();
+        is_sent
+    }
+
     /// Sends nothing more; what comes back can still be read.
     pub fn finish(&mut self) {
         let _ = self.stream.shutdown(std::net::Shutdown::Write);

@@ -8,23 +8,22 @@ mod announced;
 mod body;
 mod caller;
 mod check;
+mod connection;
 mod etag;
-mod incoming;
 mod keys;
 mod limit;
 mod limits;
 mod metrics;
 mod milliseconds;
 mod openapi;
+mod patient;
 mod problem;
 mod pushing;
 mod rules;
 mod settle;
 
-use std::future::IntoFuture;
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -36,9 +35,9 @@ use axum::routing::{get, post};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
-use self::caller::Peer;
-use self::incoming::Incoming;
+use self::connection::Hall;
 use self::problem::Problem;
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
@@ -83,18 +82,28 @@ pub struct HttpDoor {
     pub tokens: Arc<LiveTokens>,
     /// The name that the node goes by, besides its addresses.
     pub advertise_host: Option<String>,
+    /// What the shards wait for before they end: requests that are being answered count.
+    pub answering: Arc<AtomicUsize>,
     /// Cancelled when the node drains.
     pub draining: CancellationToken,
 }
 
-/// Serves HTTP until the node drains.
-///
-/// # Errors
-/// The listener is broken.
-pub async fn run(door: HttpDoor, entrance: Entrance, listener: TcpListener) -> io::Result<()> {
-    let draining = door.draining.clone();
-    let door = Arc::new(door);
-    let router = Router::new()
+/// Serves HTTP until the node drains, and what was asked until then.
+pub async fn run(door: HttpDoor, entrance: Entrance, listener: TcpListener) {
+    let (draining, connections) = (door.draining.clone(), TaskTracker::new());
+    let hall = Hall {
+        answering: Arc::clone(&door.answering),
+        draining: draining.clone(),
+        connections: connections.clone(),
+        router: router(Arc::new(door)),
+    };
+    entrance.open(listener, hall, &draining).await;
+    connections.close();
+    connections.wait().await;
+}
+
+fn router(door: Arc<HttpDoor>) -> Router {
+    Router::new()
         .route("/livez", get(live))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics::metrics))
@@ -110,15 +119,7 @@ pub async fn run(door: HttpDoor, entrance: Entrance, listener: TcpListener) -> i
         .fallback(async || Problem::not_found("there is nothing at this path"))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
         .layer(middleware::from_fn_with_state(Arc::clone(&door), time))
-        .with_state(door);
-    let incoming = Incoming::new(Arc::new(entrance), listener)?;
-    let server = axum::serve(incoming, router.into_make_service_with_connect_info::<Peer>());
-    tokio::select! {
-        biased;
-        // A scrape may be under way; there is nothing in it that a drain has to wait for.
-        () = draining.cancelled() => Ok(()),
-        served = server.into_future() => served,
-    }
+        .with_state(door)
 }
 
 /// Measures a request from its head until the head of its answer. A handler that is dropped with its connection is not

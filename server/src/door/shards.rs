@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tallyring_engine::{Identity, Limit, Stock};
+use tallyring_engine::{Limit, Stock};
 use tallyring_protocol::{Key, KeyRef, Placement, Reply, shard_of};
 use tokio::sync::oneshot;
 
@@ -97,6 +97,14 @@ impl Shards {
     /// # Errors
     /// [`Refusal`]: it has not done it, or it is not known.
     pub async fn ask(&self, shard: u16, errand: Errand) -> Result<Reply<'static>, Refusal> {
+        self.ask_ceiling(shard, errand).await.map(|(reply, _)| reply)
+    }
+
+    /// The same, with the ceiling that a reservation was charged under: one that is repeated may name another by now.
+    ///
+    /// # Errors
+    /// As [`Shards::ask`].
+    pub async fn ask_ceiling(&self, shard: u16, errand: Errand) -> Result<(Reply<'static>, Option<u64>), Refusal> {
         let outlet = self.post(shard, errand)?;
         let answered = tokio::time::timeout(ANSWER_TIMEOUT, outlet.arrival()).await;
         match answered.ok().and_then(|()| outlet.pop()) {
@@ -105,7 +113,8 @@ impl Shards {
             Some(Outgoing::Reply(_, Reply::Invalid { field, reason })) => {
                 Err(Refusal::Invalid { field: field.into_owned(), reason: reason.into_owned() })
             }
-            Some(Outgoing::Reply(_, reply)) => Ok(reply),
+            Some(Outgoing::Reply(_, reply)) => Ok((reply, None)),
+            Some(Outgoing::Reserved(_, reply, ceiling)) => Ok((reply, Some(ceiling))),
             Some(Outgoing::Push(_) | Outgoing::Goodbye(..)) | None => Err(Refusal::Unavailable),
         }
     }
@@ -125,15 +134,6 @@ impl Shards {
     pub async fn peek(&self, key: Key) -> Result<Vec<Stock>, Refusal> {
         let shard = self.of(key.as_ref());
         self.question(shard, |to| Message::Peek(key, to)).await
-    }
-
-    /// The ceiling that a reservation was charged under; `None` if it does not live.
-    ///
-    /// # Errors
-    /// [`Refusal`]: the shard cannot say.
-    pub async fn reserved_ceiling(&self, reservation: Identity) -> Result<Option<u64>, Refusal> {
-        let shard = self.at(Placement(reservation.placement));
-        self.question(shard, |to| Message::Ceiling(reservation, to)).await
     }
 
     async fn question<T>(&self, shard: u16, ask: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Refusal> {

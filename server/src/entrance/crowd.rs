@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 
+use super::line::Line;
 use crate::observe::door::{DoorTally, Refusal};
 
 /// How many may be inside at once.
@@ -37,12 +39,30 @@ impl fmt::Display for CrowdBounds {
     }
 }
 
+/// What becomes of somebody for whom there is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// They are turned away: whoever is inside is being served.
+    Refuse,
+    /// Whoever inside has shown no sign of life for longest has to go, of their own address if that one is full:
+    /// connections that are held open for nothing keep nobody out.
+    OustIdlest,
+}
+
 /// Those inside.
 #[derive(Debug)]
 pub struct Crowd {
     bounds: CrowdBounds,
-    by_address: Mutex<BTreeMap<u128, usize>>,
+    when_full: WhenFull,
+    inside: Mutex<Inside>,
     tally: Arc<DoorTally>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    by_address: BTreeMap<u128, usize>,
+    /// Everybody, where they have to make room; else nobody.
+    line: Line,
 }
 
 /// A place inside, given up when dropped, on whichever thread.
@@ -50,12 +70,14 @@ pub struct Crowd {
 pub struct Place {
     crowd: Arc<Crowd>,
     address: u128,
+    /// Where they stand in the line, and how they learn that they have to go.
+    standing: Option<(AtomicU64, CancellationToken)>,
 }
 
 impl Crowd {
     /// Nobody yet.
-    pub fn new(bounds: CrowdBounds, tally: Arc<DoorTally>) -> Crowd {
-        Crowd { bounds, by_address: Mutex::default(), tally }
+    pub fn new(bounds: CrowdBounds, when_full: WhenFull, tally: Arc<DoorTally>) -> Crowd {
+        Crowd { bounds, when_full, inside: Mutex::default(), tally }
     }
 
     /// How many may be inside.
@@ -63,36 +85,82 @@ impl Crowd {
         self.bounds
     }
 
-    /// Takes a place.
+    /// Takes a place, perhaps somebody else's.
     ///
     /// # Errors
     /// There is none, or none for this address.
     pub fn enter(self: &Arc<Crowd>, address: IpAddr) -> Result<Place, Refusal> {
         let address = one_of(address);
-        let mut by_address = self.by_address.lock();
+        let mut inside = self.inside.lock();
+        if inside.of(address) >= self.bounds.per_address_max {
+            self.make_room(&mut inside, Some(address)).ok_or(Refusal::AddressFull)?;
+        }
         if self.tally.open.load(Ordering::Relaxed) >= self.bounds.total_max {
-            return Err(Refusal::Full);
+            self.make_room(&mut inside, None).ok_or(Refusal::Full)?;
         }
-        let inside = by_address.entry(address).or_default();
-        if *inside >= self.bounds.per_address_max {
-            return Err(Refusal::AddressFull);
-        }
-        *inside += 1;
+        *inside.by_address.entry(address).or_default() += 1;
         self.tally.open.fetch_add(1, Ordering::Relaxed);
-        Ok(Place { crowd: Arc::clone(self), address })
+        let standing = (self.when_full == WhenFull::OustIdlest).then(|| inside.line.join(address));
+        let standing = standing.map(|(sign, ousted)| (AtomicU64::new(sign), ousted));
+        Ok(Place { crowd: Arc::clone(self), address, standing })
+    }
+
+    fn make_room(&self, inside: &mut Inside, of: Option<u128>) -> Option<()> {
+        let address = inside.line.oust(of)?;
+        self.tally.count(Refusal::Ousted);
+        self.give_up(inside, address);
+        Some(())
+    }
+
+    fn give_up(&self, inside: &mut Inside, address: u128) {
+        inside.take_from(address);
+        self.tally.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Inside {
+    fn of(&self, address: u128) -> usize {
+        self.by_address.get(&address).copied().unwrap_or(0)
+    }
+
+    fn take_from(&mut self, address: u128) {
+        if let Some(inside) = self.by_address.get_mut(&address) {
+            *inside -= 1;
+            if *inside == 0 {
+                self.by_address.remove(&address);
+            }
+        }
+    }
+}
+
+impl Place {
+    /// Notes a sign of life: others have to make room first.
+    pub fn show(&self) {
+        if let Some((sign, _)) = &self.standing {
+            let moved = self.crowd.inside.lock().line.show(sign.load(Ordering::Relaxed));
+            sign.store(moved, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until this place is needed for somebody else: for ever, where nobody is ousted.
+    pub async fn ousted(&self) {
+        match &self.standing {
+            Some((_, ousted)) => ousted.cancelled().await,
+            None => std::future::pending().await,
+        }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut by_address = self.crowd.by_address.lock();
-        if let Some(inside) = by_address.get_mut(&self.address) {
-            *inside -= 1;
-            if *inside == 0 {
-                by_address.remove(&self.address);
-            }
+        let mut inside = self.crowd.inside.lock();
+        let is_ours = match &self.standing {
+            Some((sign, _)) => inside.line.leave(sign.load(Ordering::Relaxed)),
+            None => true,
+        };
+        if is_ours {
+            self.crowd.give_up(&mut inside, self.address);
         }
-        self.crowd.tally.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -110,7 +178,12 @@ mod tests {
     use crate::observe::door::Door;
 
     fn crowd(total_max: usize, per_address_max: usize) -> Arc<Crowd> {
-        Arc::new(Crowd::new(CrowdBounds { total_max, per_address_max }, Arc::new(DoorTally::new(Door::Native))))
+        crowd_that(WhenFull::Refuse, total_max, per_address_max)
+    }
+
+    fn crowd_that(when_full: WhenFull, total_max: usize, per_address_max: usize) -> Arc<Crowd> {
+        let tally = Arc::new(DoorTally::new(Door::Native));
+        Arc::new(Crowd::new(CrowdBounds { total_max, per_address_max }, when_full, tally))
     }
 
     fn enter(crowd: &Arc<Crowd>, address: &str) -> Result<Place, Refusal> {
@@ -143,7 +216,35 @@ mod tests {
         for last in 0..=255 {
             drop(enter(&crowd, &format!("10.0.0.{last}")).unwrap());
         }
-        assert!(crowd.by_address.lock().is_empty());
+        assert!(crowd.inside.lock().by_address.is_empty());
         assert_eq!(crowd.tally.open.load(Ordering::Relaxed), 0);
+    }
+
+    fn is_ousted(place: &Place) -> bool {
+        place.standing.as_ref().is_some_and(|(_, ousted)| ousted.is_cancelled())
+    }
+
+    #[test]
+    fn who_has_been_silent_longest_makes_room_for_a_newcomer() {
+        let crowd = crowd_that(WhenFull::OustIdlest, 2, 2);
+        let (first, second) = (enter(&crowd, "10.0.0.1").unwrap(), enter(&crowd, "10.0.0.2").unwrap());
+        first.show();
+        let third = enter(&crowd, "10.0.0.3").unwrap();
+        assert_eq!([&first, &second, &third].map(is_ousted), [false, true, false]);
+        assert_eq!((crowd.tally.open.load(Ordering::Relaxed), crowd.tally.refused(Refusal::Ousted)), (2, 1));
+        second.show(); // too late
+        drop((first, second, third));
+        assert_eq!(crowd.tally.open.load(Ordering::Relaxed), 0, "a place that was taken away is not given up again");
+        assert!(crowd.inside.lock().by_address.is_empty());
+    }
+
+    #[test]
+    fn an_address_that_is_full_makes_room_itself() {
+        let crowd = crowd_that(WhenFull::OustIdlest, 3, 2);
+        let other = enter(&crowd, "10.0.0.9").unwrap();
+        let (first, second) = (enter(&crowd, "10.0.0.1").unwrap(), enter(&crowd, "10.0.0.1").unwrap());
+        let third = enter(&crowd, "10.0.0.1").unwrap();
+        assert_eq!([&other, &first, &second, &third].map(is_ousted), [false, true, false, false]);
+        assert_eq!(crowd.tally.open.load(Ordering::Relaxed), 3);
     }
 }

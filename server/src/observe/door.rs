@@ -55,13 +55,15 @@ pub enum Refusal {
     Busy,
     /// It had asked for nothing for too long.
     Idle,
+    /// Somebody else needed its place, and nobody had been silent for longer.
+    Ousted,
     /// It broke off before anybody could know what it wanted.
     Broken,
 }
 
 impl Refusal {
     /// Every reason.
-    pub const ALL: [Refusal; 10] = [
+    pub const ALL: [Refusal; 11] = [
         Refusal::Full,
         Refusal::AddressFull,
         Refusal::Tls,
@@ -71,13 +73,25 @@ impl Refusal {
         Refusal::Unauthorized,
         Refusal::Busy,
         Refusal::Idle,
+        Refusal::Ousted,
         Refusal::Broken,
     ];
 
     /// Its name, in metrics and in the log.
     pub fn name(self) -> &'static str {
-        ["full", "address_full", "tls", "slow", "malformed", "version", "unauthorized", "busy", "idle", "broken"]
-            [self as usize]
+        [
+            "full",
+            "address_full",
+            "tls",
+            "slow",
+            "malformed",
+            "version",
+            "unauthorized",
+            "busy",
+            "idle",
+            "ousted",
+            "broken",
+        ][self as usize]
     }
 }
 

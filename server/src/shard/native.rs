@@ -48,7 +48,9 @@ pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: Arrival) {
     let Arrival { parcel, read_ahead, pass, topology, ended } = arrival;
     let mut seat = Seat::take(&shard, pass);
     if let Ok(stream) = parcel.open() {
-        let mut socket = Socket::new(stream, read_ahead);
+        // The buffer of the hello is let go if there is nothing behind it.
+        let read_ahead = if read_ahead.is_empty() { BytesMut::new() } else { read_ahead };
+        let mut socket = Socket::new(stream, read_ahead, shard.borrow().spares());
         shard.borrow().welcome(pass.role).encode(&mut socket.outbox);
         socket.outbox.extend_from_slice(&topology);
         // The seat is taken: of rules published from here on this connection is told as all are.
@@ -115,7 +117,7 @@ impl Connection {
     fn collect(&mut self, session: &mut Session) {
         while let Some(outgoing) = session.way.outlet.pop() {
             match outgoing {
-                Outgoing::Reply(id, reply) => {
+                Outgoing::Reply(id, reply) | Outgoing::Reserved(id, reply, _) => {
                     session.way.arrive();
                     reply.encode(id, &mut self.socket.outbox);
                 }

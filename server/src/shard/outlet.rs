@@ -12,6 +12,9 @@ use tokio::sync::Notify;
 pub enum Outgoing {
     /// The reply of another shard to the request with this id.
     Reply(u32, Reply<'static>),
+    /// The reply of another shard to a reserve, and the ceiling that it was charged under: a reserve that repeats the
+    /// first one says what that was told, whatever the limit is by now.
+    Reserved(u32, Reply<'static>, u64),
     /// A frame that nobody asked for, already encoded: the same bytes serve every connection.
     Push(Bytes),
     /// The connection is to end: say why, answer what is still asked for a moment, close.

@@ -6,6 +6,8 @@
 mod rare;
 mod replies;
 mod session;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 use std::cell::RefCell;
@@ -50,7 +52,7 @@ pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: RespArrival) {
     let pass = shard.borrow().pass_without_token();
     let mut seat = Seat::take(&shard, Session::new(id, pass));
     if let Ok(stream) = parcel.open() {
-        let socket = Socket::new(stream, BytesMut::new());
+        let socket = Socket::new(stream, BytesMut::new(), shard.borrow().spares());
         let login_by = Instant::now() + LOGIN_TIMEOUT;
         let mut connection = Connection { socket, login_by, closing_at: None };
         // An error here is the peer's: it went away. There is nobody left to tell.
@@ -93,6 +95,7 @@ struct Connection {
 impl Connection {
     async fn run(&mut self, shard: &RefCell<Shard>, session: &mut Session) -> io::Result<()> {
         loop {
+            session.replies.lend(&mut self.socket.outbox);
             let turn = shard.borrow_mut().resp_turn(session, &mut self.socket.inbox);
             self.collect(session);
             session.replies.take(&mut self.socket.outbox);
@@ -117,7 +120,11 @@ impl Connection {
             match outgoing {
                 Outgoing::Reply(number, reply) => {
                     session.way.arrive();
-                    session.replies.arrive(number, &reply);
+                    session.replies.arrive(number, &reply, None);
+                }
+                Outgoing::Reserved(number, reply, ceiling) => {
+                    session.way.arrive();
+                    session.replies.arrive(number, &reply, Some(ceiling));
                 }
                 Outgoing::Push(_) => {} // topologies and rules: Redis has no word for them
                 Outgoing::Goodbye(..) => self.close_soon(),

@@ -1,6 +1,9 @@
 //! A connection's socket and its buffers, whatever is spoken over it.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
+use std::rc::Rc;
 use std::time::Duration;
 
 use bytes::BytesMut;
@@ -8,10 +11,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::outlet::Outlet;
+use super::spares::Spares;
 use crate::sys::net::Stream;
-
-/// Bytes that one read may bring: a deep pipeline in one system call, and no more memory a connection than this.
-const READ_BYTES_MAX: usize = 16 * 1024;
 
 /// A peer that does not read its replies for this long is cut off.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -34,35 +35,38 @@ pub(super) enum Event {
     TimedOut,
 }
 
-/// A socket with what was read from it and what is to be written.
+/// A socket with what was read from it and what is to be written. While nothing is, it holds no buffer.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: Stream,
     pub(super) inbox: BytesMut,
     pub(super) outbox: Vec<u8>,
+    spares: Rc<Spares>,
 }
 
 impl Socket {
-    pub(super) fn new(stream: Stream, inbox: BytesMut) -> Socket {
-        Socket { stream, inbox, outbox: Vec::with_capacity(1_024) }
+    pub(super) fn new(stream: Stream, inbox: BytesMut, spares: Rc<Spares>) -> Socket {
+        Socket { stream, inbox, outbox: spares.outbox(), spares }
     }
 
     /// Waits for bytes or for other threads.
     pub(super) async fn wait(&mut self, outlet: &Outlet, until: Option<Instant>) -> io::Result<Event> {
-        self.inbox.reserve(READ_BYTES_MAX);
+        self.spares.take_outbox(&mut self.outbox);
         let event = async {
             tokio::select! {
                 biased;
-                read = self.stream.read_buf(&mut self.inbox) => {
+                read = read(&mut self.stream, &mut self.inbox, &self.spares) => {
                     read.map(|len| if len > 0 { Event::Arrived } else { Event::Ended })
                 }
                 () = outlet.arrival() => Ok(Event::Arrived),
             }
         };
-        match until {
+        let event = match until {
             None => event.await,
             Some(at) => timeout_at(at, event).await.unwrap_or(Ok(Event::TimedOut)),
-        }
+        };
+        self.outbox = self.spares.outbox();
+        event
     }
 
     /// Waits for other threads alone.
@@ -114,6 +118,19 @@ impl Socket {
     }
 }
 
+/// Reads what there is, into a buffer that is only held when there is something.
+async fn read(stream: &mut Stream, inbox: &mut BytesMut, spares: &Spares) -> io::Result<usize> {
+    poll_fn(|cx| {
+        spares.make_room(inbox);
+        let polled = pin!(stream.read_buf(inbox)).poll(cx);
+        if polled.is_pending() {
+            spares.take_inbox(inbox);
+        }
+        polled
+    })
+    .await
+}
+
 /// Writes a last word and closes.
 pub(super) async fn part(stream: &mut Stream, last_word: &[u8]) -> io::Result<()> {
     timeout(LINGER_TIMEOUT, stream.write_all(last_word)).await??;
@@ -125,7 +142,7 @@ pub(super) async fn part(stream: &mut Stream, last_word: &[u8]) -> io::Result<()
 async fn linger(stream: &mut Stream) -> io::Result<()> {
     stream.shutdown().await?;
     let drain = async {
-        let mut sink = [0; 1_024];
+        let mut sink = vec![0; 1_024]; // on the heap: every task of a connection is as large as the largest thing it may do
         let mut left = LINGER_BYTES_MAX;
         while left > 0 {
             match stream.read(&mut sink).await {

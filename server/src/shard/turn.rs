@@ -13,7 +13,7 @@ use tallyring_protocol::{
 use super::Shard;
 use super::apply::apply;
 use super::command::{Definition, Envelope, Errand, Op};
-use super::outlet::Outlet;
+use super::outlet::{Outgoing, Outlet};
 use super::refusal::{Answer, Refusal};
 use super::session::{Session, WayBack};
 use crate::limits::code_of;
@@ -240,7 +240,13 @@ impl Shard {
     /// Decides a command that another thread sent.
     pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) {
         let Envelope { errand, id, reply_to } = envelope;
-        reply_to.push(super::outlet::Outgoing::Reply(id, self.run(errand, now)));
+        let reservation = errand.reservation();
+        let reply = self.run(errand, now);
+        let ceiling = reservation.and_then(|reservation| self.engine.reserved_ceiling(now, reservation));
+        reply_to.push(match ceiling {
+            Some(ceiling) => Outgoing::Reserved(id, reply, ceiling),
+            None => Outgoing::Reply(id, reply),
+        });
     }
 
     /// Does what an errand asks for, whose key is this shard's.

@@ -97,3 +97,18 @@ async fn noise_is_answered_or_cut_off() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_peer_that_never_reads_blocks_nobody_and_is_not_read_either() {
+    with_node(config(2), |address| {
+        let mut deaf = Connection::open(address);
+        let flood = command(&["ECHO", &"x".repeat(8 * 1_024)]).repeat(16);
+        let mut sent = 0;
+        while deaf.send_now(&flood) {
+            sent += flood.len();
+            assert!(sent < 256 << 20, "the server takes bytes that it cannot answer");
+        }
+        is_served(address);
+    })
+    .await;
+}

@@ -97,3 +97,20 @@ async fn quit_is_the_last_that_is_answered() {
     })
     .await;
 }
+
+/// Whichever shard decides it.
+#[tokio::test]
+async fn a_reserve_that_is_repeated_names_the_limit_that_it_was_charged_under() {
+    with_node(config(2), |address| {
+        let mut connection = Connection::open(address);
+        for key in ["a", "b", "c", "d", "e", "f"] {
+            let mut reserve = |limit: u64| {
+                let words = format!("TR.RESERVE {key} job 60000000 fixed_window {limit} 86400000000 COST 4");
+                connection.ask(&words).integers()[..3].to_vec()
+            };
+            assert_eq!(reserve(10), [1, 10, 6]);
+            assert_eq!(reserve(50), [1, 10, 6]);
+        }
+    })
+    .await;
+}

@@ -3,26 +3,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::serve::IncomingStream;
 use tallyring_protocol::Role;
 
 use super::HttpDoor;
-use super::incoming::Incoming;
 use super::problem::Problem;
 
 /// The other end of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Peer(SocketAddr);
-
-impl Connected<IncomingStream<'_, Incoming>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Incoming>) -> Peer {
-        Peer(*stream.remote_addr())
-    }
-}
+pub(super) struct Peer(pub(super) SocketAddr);
 
 /// Somebody who may read.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +37,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Reader, Problem> {
         let door = Arc::<HttpDoor>::from_ref(state);
-        let peer = parts.extensions.get::<ConnectInfo<Peer>>().map_or(IpAddr::from([0, 0, 0, 0]), |info| info.0.0.ip());
+        let peer = parts.extensions.get::<Peer>().expect("every request has its peer").0.ip();
         let role = door.role_of(&parts.headers)?;
         Ok(Reader { role, peer })
     }

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use super::announced::Headers;
-use super::caller::Reader;
+use super::body::Sent;
 use super::problem::Problem;
-use super::{HttpDoor, body, milliseconds};
+use super::{HttpDoor, milliseconds};
 use crate::door::judge::{Decision, Level, RuleDecision};
 use crate::door::question::Question;
 
@@ -54,13 +52,7 @@ struct Check<'a> {
 }
 
 /// Decides, and charges what is allowed.
-pub(super) async fn check(
-    State(door): State<Arc<HttpDoor>>,
-    _: Reader,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Problem> {
-    let body = body::read(&headers, body).await?;
+pub(super) async fn check(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
     let question = Question::parse(&body)?;
     let decision = door.judge.check(&question.subject(), &question.charge()?).await?;
     let now_us = decision.at_us.unwrap_or_else(|| door.clock.now_us());

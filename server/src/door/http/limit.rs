@@ -5,17 +5,16 @@ mod answer;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::HeaderName;
 use axum::response::{IntoResponse, Response};
 use tallyring_engine::Ask;
 use tallyring_protocol::Key;
 
 use self::answer::{Answer, Limits};
-use super::caller::Reader;
+use super::HttpDoor;
+use super::body::Sent;
 use super::problem::Problem;
-use super::{HttpDoor, body};
 use crate::door::shards::{Refusal, Shards};
 use crate::event::field::{self, BadField, Fields};
 use crate::event::{self, Check, Operation, Subject};
@@ -33,25 +32,12 @@ struct Asked {
 }
 
 /// Does what the event asks for.
-pub(super) async fn limit(
-    State(door): State<Arc<HttpDoor>>,
-    _: Reader,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Problem> {
-    let body = body::read(&headers, body).await?;
+pub(super) async fn limit(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
     let fields = fields(&body)?;
     let operation = event::operation(event::op(&fields)?, &fields)?;
     let Asked { shard, errand, limits } = door.shards.asked(&operation)?;
-    let reserved = errand.reservation();
-    let reply = door.shards.ask(shard, errand).await?;
-    let limits = match reserved {
-        // It may repeat a first decision, which was under a limit of its own.
-        Some(reservation) => {
-            Limits::from_iter(door.shards.reserved_ceiling(reservation).await?.or(limits.first().copied()))
-        }
-        None => limits,
-    };
+    let (reply, ceiling) = door.shards.ask_ceiling(shard, errand).await?;
+    let limits = ceiling.map_or(limits, |ceiling| Limits::from_iter([ceiling]));
     let Some((answer, at_us)) = Answer::of(&reply, &limits) else { return Err(Refusal::Unavailable.into()) };
     Ok(match at_us {
         Some(at_us) => ([(AT_US, at_us.to_string())], Json(answer)).into_response(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -50,10 +50,7 @@ pub(super) fn content_type(syntax: Syntax) -> &'static str {
 
 /// Reads the document of a request, whole or not at all.
 pub(super) async fn read_text(headers: &HeaderMap, body: Body) -> Result<Text, Problem> {
-    let bytes = to_bytes(body, RULES_BYTES_MAX).await.map_err(|_| {
-        let detail = format!("the body broke off, or has more than {RULES_BYTES_MAX} bytes");
-        Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
-    })?;
+    let bytes = super::body::read_whole(body, RULES_BYTES_MAX).await?;
     let text = String::from_utf8(bytes.into()).map_err(|_| Problem::field("document", "not UTF-8"))?;
     let text = Text::from(text);
     check_content_type(headers, &text)?;

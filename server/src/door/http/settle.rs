@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::caller::Reader;
+use super::body::Sent;
 use super::problem::Problem;
-use super::{HttpDoor, body, milliseconds};
+use super::{HttpDoor, milliseconds};
 use crate::door::judge::{SettledRule, Settlement};
 use crate::door::question::Question;
 
@@ -37,13 +35,7 @@ struct Check<'a> {
 }
 
 /// Settles.
-pub(super) async fn settle(
-    State(door): State<Arc<HttpDoor>>,
-    _: Reader,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, Problem> {
-    let body = body::read(&headers, body).await?;
+pub(super) async fn settle(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
     let question = Question::parse(&body)?;
     let correction = question.correction()?;
     let settlement = door.judge.settle(&question.subject(), correction.id, correction.actual).await?;

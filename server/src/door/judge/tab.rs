@@ -189,11 +189,11 @@ impl Tab {
     async fn reserve(&mut self, batch: &Batch, booking: Booking) -> Result<(), Refusal> {
         for &at in batch {
             let part = &self.parts[at];
-            let Reply::Decision(decision) = self.shards.ask(part.shard, part.book(&self.shards, &booking)).await?
-            else {
-                return Err(Refusal::Unavailable);
-            };
-            self.parts[at].decided(&decision, if decision.allowed { Spent::Reserved } else { Spent::Nothing });
+            let answer = self.shards.ask_ceiling(part.shard, part.book(&self.shards, &booking)).await?;
+            let (Reply::Decision(decision), ceiling) = answer else { return Err(Refusal::Unavailable) };
+            let spent = if decision.allowed { Spent::Reserved } else { Spent::Nothing };
+            let ceiling = ceiling.unwrap_or_else(|| part.ceiling());
+            self.parts[at].verdict = Some(Verdict::of_budget(ceiling, &decision, spent));
             if !decision.allowed {
                 break;
             }

@@ -69,7 +69,9 @@ impl Shard {
         match self.elsewhere(booking.counter.placement) {
             None => {
                 let reply = self.book(limit, &booking, now);
-                self.answer_resp(asked, &reply, now, session);
+                // One that repeats the first says what that was told, whatever the limit is by now.
+                let limit = self.engine.reserved_ceiling(now, booking.reservation).unwrap_or(asked.limit);
+                self.answer_resp(Asked { limit, ..asked }, &reply, now, session);
             }
             Some(shard) => {
                 self.forward_resp(asked, Errand::Reserve(definition, Box::new(booking)), shard, now, session);

@@ -61,10 +61,11 @@ impl Replies {
         self.awaited.push_back(Awaited { asked, answer: None, behind: Vec::new() });
     }
 
-    /// The answer to the question of that number is here.
-    pub(super) fn arrive(&mut self, number: u32, reply: &Reply<'_>) {
+    /// The answer to the question of that number is here, and the ceiling if it is another than was asked under.
+    pub(super) fn arrive(&mut self, number: u32, reply: &Reply<'_>, ceiling: Option<u64>) {
         let at = number.wrapping_sub(self.oldest) as usize;
         let awaited = &mut self.awaited[at];
+        awaited.asked.limit = ceiling.unwrap_or(awaited.asked.limit);
         let mut answer = Vec::new();
         awaited.asked.write(reply, &mut answer);
         self.held += answer.len();
@@ -81,6 +82,12 @@ impl Replies {
             self.ready.extend_from_slice(&behind);
             self.oldest = self.oldest.wrapping_add(1);
         }
+    }
+
+    /// Borrows the memory of `outbox`, which is empty, until [`Replies::take`].
+    pub(super) fn lend(&mut self, outbox: &mut Vec<u8>) {
+        debug_assert!(self.ready.is_empty() && outbox.is_empty(), "what can be written was written");
+        std::mem::swap(&mut self.ready, outbox);
     }
 
     /// Moves what can be written now into `outbox`, which is empty.
@@ -127,9 +134,9 @@ mod tests {
         let second = ask(&mut replies);
         replies.answer(|out| write::simple(out, "c"));
         assert_eq!(written(&mut replies), "+a ");
-        replies.arrive(second, &Reply::ResetDone { found: true });
+        replies.arrive(second, &Reply::ResetDone { found: true }, None);
         assert_eq!(written(&mut replies), "");
-        replies.arrive(first, &Reply::ResetDone { found: false });
+        replies.arrive(first, &Reply::ResetDone { found: false }, None);
         assert_eq!(written(&mut replies), ":0 +b :1 +c ");
         assert!(replies.is_settled() && replies.held == 0);
     }
@@ -141,7 +148,7 @@ mod tests {
         let text = [b'x'; 1_024];
         (0..256).for_each(|_| replies.answer(|out| write::bulk(out, &text)));
         assert!(replies.is_backed_up());
-        replies.arrive(open, &Reply::Full);
+        replies.arrive(open, &Reply::Full, None);
         assert!(!replies.is_backed_up());
     }
 
@@ -150,8 +157,8 @@ mod tests {
         let mut replies = Replies { oldest: u32::MAX, next: u32::MAX, ..Replies::default() };
         let (last, first) = (ask(&mut replies), ask(&mut replies));
         assert_eq!((last, first), (u32::MAX, 0));
-        replies.arrive(first, &Reply::ResetDone { found: true });
-        replies.arrive(last, &Reply::ResetDone { found: false });
+        replies.arrive(first, &Reply::ResetDone { found: true }, None);
+        replies.arrive(last, &Reply::ResetDone { found: false }, None);
         assert_eq!(written(&mut replies), ":0 :1 ");
     }
 }

@@ -1,0 +1,61 @@
+//! A stream whose peer has to read what it is told.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// How long a peer may take to read an answer, from the first byte that it would not take to the last.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The stream. Reading is bounded elsewhere, by what is read.
+pub(super) struct Patient<S> {
+    stream: S,
+    /// The end of patience, while the peer has something to read.
+    end: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S: Unpin> Patient<S> {
+    pub(super) fn new(stream: S) -> Patient<S> {
+        Patient { stream, end: None }
+    }
+
+    /// What the stream is ready with, or the end of patience.
+    fn or_end<T>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if polled.is_pending() {
+            let end = self.end.get_or_insert_with(|| Box::pin(sleep(ANSWER_TIMEOUT)));
+            ready!(end.as_mut().poll(cx));
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        polled
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.or_end(cx, polled)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_flush(cx);
+        if polled.is_ready() {
+            self.end = None; // a flush comes behind the last byte there is
+        }
+        self.or_end(cx, polled)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_shutdown(cx);
+        self.or_end(cx, polled)
+    }
+}
