@@ -13,7 +13,7 @@ use hashring::HashRing;
 use self::point::{Point, Verbatim};
 use crate::key::{Placement, PlacementSeed};
 
-/// The number of a node, unique in its cluster and never reused.
+/// The number of a node, unique in its cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct NodeId(pub u64);

@@ -93,7 +93,7 @@ impl Topology {
 }
 
 /// All weights together, so that a ring takes a bounded number of points: some four million.
-const WEIGHTS_SUM_MAX: u64 = 4_000;
+pub const WEIGHTS_SUM_MAX: u64 = 4_000;
 
 mod hex_seed {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

@@ -28,12 +28,12 @@ use parking_lot::Mutex;
 use tallyring_protocol::RulesVersion;
 use tokio::sync::Notify;
 
-use self::book::Book;
+use self::book::{Book, Verdict};
 use self::edition::Edition;
 use self::live::Live;
 use self::publish::{Draft, Publication, PublishError, Push, WriteError};
 use self::shelf::{Shelf, ShelfError};
-use self::text::{Faults, Text};
+use self::text::Faults;
 use crate::sys::clock::Clock;
 
 /// The folder of the rules inside a node's data folder.
@@ -121,13 +121,15 @@ impl Rules {
         let mut archive = self.archive.lock();
         let live = self.live();
         if !push.expect.allows(live.version) {
-            return Err(PublishError::Conflict { live: live.version });
+            return Err(PublishError::Conflict { live: live.version }); // before it is compiled: it may be long
         }
         let Draft { text, set, warnings } = push.change.apply(&live)?;
-        if live.edition.as_ref().is_some_and(|edition| text == edition.text) {
-            return Ok(Publication { version: live.version, is_new: false, warnings });
-        }
-        let version = archive.add(push, text, self.clock.now_us())?;
+        let now_us = self.clock.now_us();
+        let version = match archive.book.judge(&push.expect, &text, now_us) {
+            Verdict::Conflict(live) => return Err(PublishError::Conflict { live }),
+            Verdict::Live(version) => return Ok(Publication { version, is_new: false, warnings }),
+            Verdict::Next(version) => archive.add(version, push.edition(version.version, text, now_us))?,
+        };
         let edition = archive.book.live().expect("one was just added");
         self.live.store(Arc::new(Live::new(version, Arc::new(set), Arc::clone(edition))));
         self.changed.notify_one();
@@ -136,10 +138,8 @@ impl Rules {
 }
 
 impl Archive {
-    /// Writes an edition down, numbers it, and forgets what is too old.
-    fn add(&mut self, push: &Push, text: Text, now_us: u64) -> Result<RulesVersion, WriteError> {
-        let version = self.book.next(now_us);
-        let edition = push.edition(version.version, text, now_us);
+    /// Writes an edition down, makes it the last of the history, and forgets what is too old.
+    fn add(&mut self, version: RulesVersion, edition: Edition) -> Result<RulesVersion, WriteError> {
         if let Some(shelf) = &self.shelf {
             shelf.write(version.lineage, &edition)?;
         }

@@ -91,6 +91,7 @@ async fn ask_until_the_end(gateway: &'static str, seed: u64, trace: Trace) -> tu
 
 /// One whole simulation.
 fn simulate(seed: u64) -> Vec<Event> {
+    tallyring::sys::random::start_from(seed);
     let mut sim = turmoil::Builder::new()
         .rng_seed(seed)
         .simulation_duration(Duration::from_secs(20))

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use tallyring_protocol::RulesVersion;
 
 use super::edition::Edition;
+use super::publish::Expect;
+use super::text::Text;
 
 /// Editions that are kept.
 pub const EDITIONS_MAX: usize = 200;
@@ -17,7 +19,7 @@ pub const EDITIONS_MAX: usize = 200;
 pub const TEXT_BYTES_MAX: usize = 64 << 20;
 
 /// A history.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Book {
     lineage: u64,
     /// Oldest first.
@@ -67,6 +69,18 @@ impl Book {
         self.editions.iter().rev()
     }
 
+    /// What becomes of a text that somebody wants to publish at `now_us`.
+    pub fn judge(&self, expect: &Expect, text: &Text, now_us: u64) -> Verdict {
+        let live = self.version();
+        if !expect.allows(live) {
+            return Verdict::Conflict(live);
+        }
+        match self.live() {
+            Some(edition) if edition.text == *text => Verdict::Live(live),
+            _ => Verdict::Next(self.next(now_us)),
+        }
+    }
+
     /// The lineage and the number that the next edition has, if it is published at `now_us`.
     pub fn next(&self, now_us: u64) -> RulesVersion {
         let lineage = if self.editions.is_empty() { now_us } else { self.lineage };
@@ -99,6 +113,17 @@ impl Book {
         }
         forgotten
     }
+}
+
+/// What becomes of a text that somebody wants to publish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing: this is live, which its author did not know.
+    Conflict(RulesVersion),
+    /// Nothing: it is live already.
+    Live(RulesVersion),
+    /// This version.
+    Next(RulesVersion),
 }
 
 /// Editions that do not follow each other.
