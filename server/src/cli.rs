@@ -1,11 +1,14 @@
 //! The commands of the binary.
 
 pub mod bench;
+mod chart;
 pub mod check;
 #[cfg(not(feature = "sim"))]
 pub mod demo;
 mod exit;
 mod instant;
+mod number;
+mod page;
 mod remote;
 pub mod replay;
 pub mod reset;

@@ -110,25 +110,3 @@ impl RuleReport {
         self.allowed + self.denied
     }
 }
-
-/// A part of a whole in per cent with one decimal, rounded; `-` of nothing.
-fn per_cent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        return "-".to_owned();
-    }
-    let thousandths = (u128::from(part) * 1_000 + u128::from(whole) / 2) / u128::from(whole);
-    format!("{}.{} %", thousandths / 10, thousandths % 10)
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}

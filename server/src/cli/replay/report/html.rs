@@ -4,29 +4,20 @@ mod chart;
 
 use std::fmt::{self, Write as _};
 
-use super::{Report, RuleReport, grouped, per_cent};
+use super::{Report, RuleReport};
+use crate::cli::number::{grouped, per_cent};
+use crate::cli::page::{self, escaped};
 use crate::cli::replay::time;
 
-const STYLE: &str = include_str!("html/style.css");
-
 pub(in crate::cli::replay) fn page(report: &Report) -> String {
-    let mut page = String::new();
-    write_page(&mut page, report).expect("a text takes all that is written to it");
-    page
+    page::page("What these rules would have done", |page| write_body(page, report))
 }
 
-fn write_page(page: &mut String, report: &Report) -> fmt::Result {
-    write!(page, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")?;
-    writeln!(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">")?;
-    write!(
-        page,
-        "<title>What these rules would have done</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-    )?;
+fn write_body(page: &mut String, report: &Report) -> fmt::Result {
     write_head(page, report)?;
     write_overview(page, report)?;
     report.rules.iter().try_for_each(|rule| write_rule(page, report, rule))?;
-    write_remarks(page, report)?;
-    writeln!(page, "</main>\n</body>\n</html>")
+    write_remarks(page, report)
 }
 
 fn write_head(page: &mut String, report: &Report) -> fmt::Result {
@@ -101,20 +92,4 @@ fn write_remarks(page: &mut String, report: &Report) -> fmt::Result {
     writeln!(page, "<footer>\n<ul>")?;
     remarks.iter().try_for_each(|remark| writeln!(page, "<li>{}</li>", escaped(remark)))?;
     writeln!(page, "</ul>\n</footer>")
-}
-
-/// A text of users in a page: what would be markup is none.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            character => escaped.push(character),
-        }
-    }
-    escaped
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Report, RuleReport, grouped, per_cent};
+use super::{Report, RuleReport};
+use crate::cli::number::{grouped, per_cent};
 use crate::cli::replay::time;
 
 /// Keys that are named for each rule.

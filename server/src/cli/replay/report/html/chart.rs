@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Write as _};
 
-use super::super::grouped;
-use super::escaped;
+use crate::cli::chart::WIDTH;
+use crate::cli::chart::bars::{self, Bar};
+use crate::cli::number::{grouped, tenths};
 use crate::cli::replay::tally::Timeline;
 use crate::cli::replay::time;
 
 /// The picture over time, in units of the drawing.
-const WIDTH: u64 = 960;
 const HEIGHT: u64 = 150;
 /// Room below for the times.
 const AXIS: u64 = 18;
@@ -16,11 +16,6 @@ const AXIS: u64 = 18;
 const HEAD: u64 = 14;
 /// Times that are written below.
 const MARKS: u64 = 4;
-/// A line of the picture of the worst.
-const ROW: u64 = 22;
-/// Where its bars begin and the longest ends.
-const BAR_FROM: u64 = 300;
-const BAR_TO: u64 = 880;
 
 /// Denied on top of allowed, a bar a column.
 pub(super) fn over_time(page: &mut String, timeline: &Timeline, rule: usize) -> fmt::Result {
@@ -35,7 +30,7 @@ pub(super) fn over_time(page: &mut String, timeline: &Timeline, rule: usize) -> 
         let (from, to) = (at as u64 * WIDTH * 10 / count, (at as u64 + 1) * WIDTH * 10 / count);
         let at_us = timeline.start_us() + at as u64 * timeline.column_us();
         let gap = if to - from > 30 { 10 } else { 2 };
-        let bar = Bar { x: from, width: to - from - gap, highest, bottom: bottom * 10 };
+        let bar = Column { x: from, width: to - from - gap, highest, bottom: bottom * 10 };
         writeln!(
             page,
             "<g><title>{}: {} allowed, {} denied</title>{}{}</g>",
@@ -51,14 +46,14 @@ pub(super) fn over_time(page: &mut String, timeline: &Timeline, rule: usize) -> 
 }
 
 /// Where a column's rectangles stand, in tenths of a unit.
-struct Bar {
+struct Column {
     x: u64,
     width: u64,
     highest: u64,
     bottom: u64,
 }
 
-impl Bar {
+impl Column {
     /// So many decisions on top of so many others. What is there at all is seen.
     fn rect(&self, class: &str, below: u64, count: u64) -> String {
         if count == 0 {
@@ -91,44 +86,14 @@ fn marks(page: &mut String, timeline: &Timeline, count: u64, y: u64) -> fmt::Res
 
 /// A bar for each key.
 pub(super) fn worst(page: &mut String, keys: &[(String, u64)]) -> fmt::Result {
-    let most = keys.iter().map(|(_, denied)| *denied).max().unwrap_or(0).max(1);
-    writeln!(
-        page,
-        "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"keys denied most\">",
-        keys.len() as u64 * ROW
-    )?;
-    for (at, (key, denied)) in keys.iter().enumerate() {
-        let y = at as u64 * ROW;
-        let width = u128::from(BAR_TO - BAR_FROM) * u128::from(*denied) / u128::from(most);
-        let width = width.max(2);
-        writeln!(
-            page,
-            "<g><title>{}</title><text class=\"name\" x=\"0\" y=\"{}\">{}</text><rect class=\"denied\" x=\"{BAR_FROM}\" y=\"{}\" width=\"{width}\" height=\"{}\"/><text x=\"{}\" y=\"{}\">{}</text></g>",
-            escaped(key),
-            y + 15,
-            escaped(&shortened(key)),
-            y + 4,
-            ROW - 8,
-            u128::from(BAR_FROM) + width + 8,
-            y + 15,
-            grouped(*denied)
-        )?;
-    }
-    writeln!(page, "</svg>")
-}
-
-/// A key that fits beside its bar; the whole of it is shown to who points there.
-fn shortened(key: &str) -> String {
-    const CHARACTERS_MAX: usize = 44;
-    if key.chars().count() <= CHARACTERS_MAX {
-        return key.to_owned();
-    }
-    key.chars().take(CHARACTERS_MAX - 1).chain(['…']).collect()
-}
-
-/// A number of tenths.
-fn tenths(number: u64) -> String {
-    if number.is_multiple_of(10) { (number / 10).to_string() } else { format!("{}.{}", number / 10, number % 10) }
+    let bar = |(key, denied): &(String, u64)| Bar {
+        name: key.clone(),
+        length: *denied,
+        range: None,
+        text: grouped(*denied),
+        class: "denied",
+    };
+    bars::write(page, "keys denied most", &keys.iter().map(bar).collect::<Vec<_>>())
 }
 
 /// A column's length, in the largest unit that it fills.
