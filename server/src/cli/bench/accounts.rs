@@ -1,4 +1,4 @@
-//! The keys of a run, and the order in which they are asked for.
+//! The keys of a run.
 
 /// Fewest digits of an account's number in its key.
 const DIGITS_MIN: usize = 6;
@@ -25,30 +25,6 @@ impl Accounts {
     }
 }
 
-/// Uniformly drawn numbers that a seed fixes: two runs ask for the same keys in the same order.
-///
-/// Source: SplitMix64, Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-#[derive(Clone, Debug)]
-pub(super) struct Draw(u64);
-
-impl Draw {
-    pub(super) fn new(seed: u64) -> Draw {
-        Draw(seed)
-    }
-
-    /// A number below `count`.
-    pub(super) fn below(&mut self, count: u32) -> u32 {
-        (((self.next() >> 32) * u64::from(count)) >> 32) as u32
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,17 +41,5 @@ mod tests {
     #[test]
     fn a_key_is_placed_by_its_account() {
         assert_eq!(Accounts { prefix: "rl".into(), count: 9 }.key("000007"), "rl:{acct_000007}:route");
-    }
-
-    #[test]
-    fn draws_are_repeatable_and_cover_what_they_may() {
-        let drawn = |seed| {
-            let mut draw = Draw::new(seed);
-            (0..1_000).map(|_| draw.below(10)).collect::<Vec<_>>()
-        };
-        assert_eq!(drawn(1), drawn(1));
-        assert_ne!(drawn(1), drawn(2));
-        assert!((0..10).all(|account| drawn(1).contains(&account)));
-        assert!(drawn(1).iter().all(|account| *account < 10));
     }
 }

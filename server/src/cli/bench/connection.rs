@@ -1,5 +1,7 @@
-//! One connection of the load: say a batch, wait for all of its answers, say the next.
+//! One connection of the load.
 
+use std::cell::RefCell;
+use std::io;
 use std::time::Instant;
 
 use tokio::io::AsyncWriteExt as _;
@@ -46,22 +48,24 @@ impl Connection {
         connection.next(target, read).await
     }
 
-    /// Asks what `feed` asks, batch by batch, until it has no more, and counts the answers.
+    /// A closed loop: asks `pipeline` calls of what `feed` asks, waits for all of the answers, asks the next, until the
+    /// feed has no more.
     ///
     /// A decision's latency is the time from the moment its batch was handed to the kernel until the moment its bytes had
     /// been read.
     pub(super) async fn converse(
         &mut self,
-        target: &Target,
-        dialect: &Dialect,
+        (target, dialect): (&Target, &Dialect),
         feed: &mut impl Feed,
-        tally: &std::cell::RefCell<Tally>,
+        pipeline: usize,
+        tally: &RefCell<Tally>,
     ) -> Result<(), BenchError> {
         let mut batch = Vec::new();
         let mut now = Instant::now();
         loop {
             batch.clear();
-            let mut waiting = feed.batch(now, &mut batch);
+            let calls = std::iter::from_fn(|| feed.next(now)).take(pipeline);
+            let mut waiting = calls.map(|call| dialect.write(call, &mut batch)).count();
             if waiting == 0 {
                 return Ok(());
             }
@@ -70,29 +74,33 @@ impl Connection {
             while waiting > 0 {
                 self.inbox.fill(&mut self.stream).await.map_err(|source| socket(target, source))?;
                 now = Instant::now();
-                waiting = self.count(target, dialect, waiting, now - said, &mut tally.borrow_mut())?;
+                let tally = &mut tally.borrow_mut();
+                let answered = self.count(target, dialect, tally)?;
+                waiting = waiting.checked_sub(answered).ok_or_else(|| unasked(target))?;
+                tally.latency.note(now - said, answered);
             }
         }
     }
 
-    /// Counts the answers that have arrived whole, and says how many are still to come.
-    fn count(
-        &mut self,
-        target: &Target,
-        dialect: &Dialect,
-        waiting: usize,
-        latency: std::time::Duration,
-        tally: &mut Tally,
-    ) -> Result<usize, BenchError> {
-        let mut left = waiting;
+    /// Hands as much of `bytes` to the kernel as it takes now, and says how much that was.
+    pub(super) fn say_now(&self, target: &Target, bytes: &[u8]) -> Result<usize, BenchError> {
+        at_once(self.stream.try_write(bytes)).map_err(|source| socket(target, source))
+    }
+
+    /// Reads what has arrived, if there is anything; says whether there was.
+    pub(super) fn hear_now(&mut self, target: &Target) -> Result<bool, BenchError> {
+        let heard = self.inbox.fill_now(&self.stream).map_err(|source| socket(target, source));
+        heard.map(|bytes| bytes > 0)
+    }
+
+    /// Counts the answers that have arrived whole, and says how many they are.
+    pub(super) fn count(&mut self, target: &Target, dialect: &Dialect, tally: &mut Tally) -> Result<usize, BenchError> {
+        let mut answered = 0;
         while let Some((answer, taken)) = (dialect.read)(self.inbox.bytes()).map_err(|what| refused(target, what))? {
             self.inbox.take(taken);
-            if tally.count(answer) {
-                left = left.checked_sub(1).ok_or_else(|| refused(target, Misunderstood("too many answers".into())))?;
-            }
+            answered += usize::from(tally.count(answer));
         }
-        tally.waited(latency, waiting - left);
-        Ok(left)
+        Ok(answered)
     }
 
     async fn say(&mut self, target: &Target, bytes: &[u8]) -> Result<(), BenchError> {
@@ -111,10 +119,23 @@ impl Connection {
     }
 }
 
-fn socket(target: &Target, source: std::io::Error) -> BenchError {
+/// What would have to wait is nothing yet.
+fn at_once(done: io::Result<usize>) -> io::Result<usize> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        done => done,
+    }
+}
+
+fn socket(target: &Target, source: io::Error) -> BenchError {
     BenchError::Socket { label: target.label.clone(), addr: target.addr, source }
 }
 
 fn refused(target: &Target, what: Misunderstood) -> BenchError {
     BenchError::Refused { label: target.label.clone(), addr: target.addr, reason: what.0.into_owned() }
+}
+
+/// More answers than calls.
+pub(super) fn unasked(target: &Target) -> BenchError {
+    refused(target, Misunderstood("too many answers".into()))
 }

@@ -1,12 +1,14 @@
 //! What is said to a target on one connection, and how its answers are understood.
 
-pub(super) mod cell;
+pub(super) mod door;
+pub(super) mod http;
 pub(super) mod native;
 pub(super) mod redis;
 mod resp;
 
 use std::borrow::Cow;
 
+use super::feed::{Call, Cost};
 use super::template::Template;
 
 /// One language as data: a few bytes to say, and a function that reads replies.
@@ -20,6 +22,18 @@ pub(super) struct Dialect {
     pub(super) drain: Template,
     /// Reads the first reply of the bytes.
     pub(super) read: fn(&[u8]) -> Read<Answer>,
+}
+
+impl Dialect {
+    /// Appends a call.
+    #[inline]
+    pub(super) fn write(&self, call: Call, out: &mut Vec<u8>) {
+        let template = match call.cost {
+            Cost::One => &self.ask,
+            Cost::All => &self.drain,
+        };
+        template.write(call.account, out);
+    }
 }
 
 /// What was read, and how many bytes it took; `None` if it has not arrived whole.

@@ -21,7 +21,7 @@ pub(super) enum BenchError {
     #[error("{what}: {source}")]
     System { what: &'static str, source: io::Error },
     #[error("{path}: {source}")]
-    Json { path: String, source: io::Error },
+    Write { path: String, source: io::Error },
     #[error("a store of ours did not admit the exact number: see the table")]
     Inexact,
     #[error("interrupted")]

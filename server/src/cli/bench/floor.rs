@@ -69,12 +69,14 @@ fn answer(frame: &Frame<'_>, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::cli::bench::accounts::Accounts;
-    use crate::cli::bench::bucket::LOAD;
     use crate::cli::bench::dialect::{Answer, native};
+    use crate::cli::bench::mix::Mix;
+    use crate::cli::bench::numbers;
 
     #[test]
     fn the_floor_welcomes_defines_and_allows_everything() {
-        let dialect = native::dialect("", &Accounts { prefix: "rl".into(), count: 10 }, LOAD);
+        let limit = numbers::load(tallyring_engine::Algorithm::TokenBucket, Mix::Uniform);
+        let dialect = native::dialect("", &Accounts { prefix: "rl".into(), count: 10 }, &limit);
         let mut asked = dialect.greeting.clone();
         dialect.ask.write(7, &mut asked);
         let (mut answers, mut out) = (Vec::new(), Vec::new());

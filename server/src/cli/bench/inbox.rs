@@ -28,12 +28,26 @@ impl Inbox {
 
     /// Waits for more. A peer that closes the connection is an error: there was a question.
     pub(super) async fn fill(&mut self, stream: &mut TcpStream) -> io::Result<()> {
-        self.bytes.drain(..self.start);
-        self.start = 0;
-        self.bytes.reserve(READ_BYTES);
+        self.make_room();
         match stream.read_buf(&mut self.bytes).await? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
             _ => Ok(()),
         }
+    }
+
+    /// Takes in what is there without waiting, and says how many bytes that was.
+    pub(super) fn fill_now(&mut self, stream: &TcpStream) -> io::Result<usize> {
+        self.make_room();
+        match stream.try_read_buf(&mut self.bytes) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+            read => read,
+        }
+    }
+
+    fn make_room(&mut self) {
+        self.bytes.drain(..self.start);
+        self.start = 0;
+        self.bytes.reserve(READ_BYTES);
     }
 }

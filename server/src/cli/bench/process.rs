@@ -34,6 +34,18 @@ fn ticks_ns(stat: &str) -> Option<u64> {
     Some((ticks()? + ticks()?) * TICK_NS)
 }
 
+/// Bytes of memory that are resident for `pid`; `None` if the process cannot be seen.
+pub(super) fn resident_bytes(pid: u32) -> Option<u64> {
+    resident_in(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+}
+
+/// The resident size in the text of `/proc/PID/status`.
+fn resident_in(status: &str) -> Option<u64> {
+    let size = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = size.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1_024)
+}
+
 /// The process that listens on `port` of this machine, if it can be seen from here.
 pub(super) fn listening_at(port: u16) -> Option<u32> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
@@ -80,6 +92,13 @@ mod tests {
         let stat = "42 (a) (b 7) S 1 42 42 0 -1 4194560 200 0 0 0 30 12 0 0 20 0 1 0 100 1000 1";
         assert_eq!(ticks_ns(stat), Some(42 * TICK_NS));
         assert_eq!(ticks_ns("42 (short) S 1"), None);
+    }
+
+    #[test]
+    fn resident_memory_is_read_in_bytes() {
+        assert_eq!(resident_in("Name:\tx\nVmRSS:\t     132 kB\nRssAnon:\t 1 kB\n"), Some(135_168));
+        assert_eq!(resident_in("Name:\tx\n"), None);
+        assert!(resident_bytes(std::process::id()).unwrap() > 1_000_000);
     }
 
     #[test]

@@ -31,12 +31,13 @@ impl Drop for Server {
     }
 }
 
-/// A store, and two of its doors.
+/// A store, and its doors.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) server: Server,
     pub(super) native: Target,
     pub(super) resp: Target,
+    pub(super) http: Target,
 }
 
 /// A store of one shard, by the very program that runs.
@@ -48,9 +49,9 @@ pub(super) async fn store() -> Result<Store, BenchError> {
         command.env(format!("TALLYRING_{name}_ADDR"), addr.to_string());
     }
     let (server, native) = started(Scheme::Native, "tallyring serve", addrs[0], &mut command).await?;
-    let (label, pid) = (Scheme::Resp.name().to_owned(), native.pid);
-    let resp = Target { label, scheme: Scheme::Resp, addr: addrs[2], pid };
-    Ok(Store { server, native, resp })
+    let at_door = |scheme: Scheme, addr| Target { label: scheme.name().to_owned(), scheme, addr, pid: native.pid };
+    let (http, resp) = (at_door(Scheme::Http, addrs[1]), at_door(Scheme::Resp, addrs[2]));
+    Ok(Store { server, native, resp, http })
 }
 
 /// The floor, by the very program that runs.

@@ -1,21 +1,30 @@
-//! A target that has been spoken to: what can be done with it.
+//! A target that has been spoken to, under one algorithm: what can be done with it.
+
+mod met;
+mod way;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use super::accounts::{Accounts, Draw};
-use super::args::Plan;
-use super::bucket::{EXACT, LOAD};
-use super::callers::Client;
-use super::connection::Connection;
-use super::dialect::{Dialect, cell, native, redis};
+use tallyring_engine::{Algorithm, Limit};
+
+use super::accounts::Accounts;
+use super::arrivals::Arrivals;
+use super::draw::Draw;
 use super::error::BenchError;
 use super::exact::{self, Exactness};
-use super::feed::{Feed, Load, Sample, Walk};
-use super::report::Setting;
-use super::round::{self, Round};
+use super::feed::{Feed, Load, Sample, Until, Walk};
+use super::mix::Pick;
+use super::numbers;
+use super::plan::Plan;
+use super::round::Round;
+use super::setting::Shape;
+use super::sockets::Line;
 use super::target::{Scheme, Target};
+use met::Met;
+use way::Way;
+
+pub(super) use met::fresh_prefix;
 
 /// Calls of a connection that are under way at once while accounts are prepared.
 const WALK_PIPELINE: usize = 64;
@@ -23,147 +32,135 @@ const WALK_PIPELINE: usize = 64;
 /// A target and how it is asked.
 #[derive(Debug)]
 pub(super) struct Subject {
-    pub(super) target: Rc<Target>,
-    /// What the target says it is.
+    pub(super) algorithm: Algorithm,
+    /// What the target says it is, and by which command it is asked.
     pub(super) version: Option<String>,
-    load: Rc<Dialect>,
-    exact: Rc<Dialect>,
-    /// Through which the questions go, if not straight into sockets.
-    client: Option<Client>,
+    met: Met,
+    /// Asks for the accounts of the load, and for those where admissions are counted.
+    load: Way,
+    exact: Way,
+    /// How many callers there are, where there are callers.
+    callers: u32,
     /// Forget accounts of the load and of the count, and how many there are: a Redis would keep them for weeks.
-    forget: Vec<(Rc<Dialect>, u32)>,
-}
-
-/// Under which limit a question is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Load,
-    Exact,
+    forget: Vec<(Line, u32)>,
 }
 
 impl Subject {
-    /// Gets to know the target.
-    pub(super) async fn meet(target: Target, plan: &Plan) -> Result<Subject, BenchError> {
-        let load = Accounts { prefix: "rl".to_owned(), count: plan.keys };
-        let exact = Accounts { prefix: fresh_prefix(), count: exact::ACCOUNTS };
-        if target.scheme == Scheme::Redis {
-            return Subject::meet_redis(target, &load, &exact).await;
-        }
-        let client = match target.scheme {
-            Scheme::Client => Some(Client::open(&target, &plan.token).await?),
-            Scheme::Native | Scheme::Floor | Scheme::Resp | Scheme::Redis => None,
-        };
-        let dialect = if target.scheme == Scheme::Resp { cell::dialect } else { native::dialect };
-        Ok(Subject {
-            target: Rc::new(target),
-            version: None,
-            load: Rc::new(dialect(&plan.token, &load, LOAD)),
-            exact: Rc::new(dialect(&plan.token, &exact, EXACT)),
-            client,
-            forget: Vec::new(),
-        })
-    }
-
-    async fn meet_redis(target: Target, load: &Accounts, exact: &Accounts) -> Result<Subject, BenchError> {
-        let known = Connection::ask_once(&target, &redis::introduce(), redis::introduction).await?;
-        Ok(Subject {
-            target: Rc::new(target),
-            load: Rc::new(redis::dialect(&known, load, LOAD)),
-            exact: Rc::new(redis::dialect(&known, exact, EXACT)),
-            client: None,
-            forget: [load, exact].map(|old| (Rc::new(redis::forgetting(old)), old.count)).into(),
-            version: Some(known.version),
-        })
+    pub(super) fn target(&self) -> &Target {
+        &self.met.target
     }
 
     /// Whether the target is asked in this way.
-    pub(super) fn takes(&self, setting: Setting) -> bool {
-        match setting {
-            Setting::Pipeline(_) => self.client.is_none(),
-            Setting::Callers(_) => self.client.is_some(),
+    pub(super) fn takes(&self, shape: Shape) -> bool {
+        match (&self.load, shape) {
+            // What clients of HTTP call pipelining nobody uses.
+            (Way::Sockets(_), Shape::Pipeline(depth)) => self.target().scheme != Scheme::Http || depth == 1,
+            (Way::Client(_) | Way::Limiter(_), Shape::Callers(_)) => true,
+            _ => false,
         }
+    }
+
+    /// Whether it decides anything.
+    pub(super) fn decides(&self) -> bool {
+        self.target().scheme != Scheme::Floor
     }
 
     /// Asks for every account once, and empties one in four, so that rounds find the keys in place.
     pub(super) async fn fill(&self, plan: &Plan) -> Result<(), BenchError> {
-        let walk = |number, _started| walk(&self.load, plan.keys, number, self.width(plan), self.depth(WALK_PIPELINE));
-        self.talk(Purpose::Load, plan, walk).await.map(|_| ())
+        self.walk(&self.load, 0..plan.accounts(), true).await
     }
 
-    /// Makes the target forget the accounts again, if it would keep them.
-    pub(super) async fn clean_up(&self, plan: &Plan) -> Result<(), BenchError> {
-        for (forget, accounts) in &self.forget {
-            let walk = |number, _started| walk(forget, *accounts, number, plan.connections, WALK_PIPELINE);
-            round::run(&self.target, forget, plan.connections, walk).await?;
+    /// Asks for some of these accounts once each, under this limit.
+    pub(super) async fn spread(
+        &self,
+        accounts: &Accounts,
+        range: std::ops::Range<u32>,
+        limit: &Limit,
+    ) -> Result<(), BenchError> {
+        let way = self.met.way(accounts, limit).await?;
+        self.walk(&way, range, false).await
+    }
+
+    async fn walk(&self, way: &Way, range: std::ops::Range<u32>, empties: bool) -> Result<(), BenchError> {
+        let step = if matches!(way, Way::Sockets(_)) { self.connections() } else { self.callers };
+        let walk = |number, _started| Walk { accounts: range.end, next: range.start + number, step, empties };
+        way.converse(self.depth(WALK_PIPELINE), self.callers, walk).await.map(|_| ())
+    }
+
+    /// Makes the target forget everything that was asked for, if it would keep it.
+    pub(super) async fn clean_up(&self) -> Result<(), BenchError> {
+        for (line, accounts) in &self.forget {
+            forget(line, *accounts).await?;
         }
         Ok(())
     }
 
-    /// Lets the target decide for as long as a round takes. Rounds of one `number` ask all targets for the same accounts.
-    pub(super) async fn round(&self, setting: Setting, number: u32, plan: &Plan) -> Result<Round, BenchError> {
-        let pipeline = match setting {
-            Setting::Pipeline(depth) => depth as usize,
-            Setting::Callers(_) => 1,
-        };
-        let load = |connection, started| Load {
-            dialect: self.load.clone(),
-            accounts: plan.keys,
-            draw: draw(number, connection),
-            pipeline,
-            until: started + plan.round(),
-        };
-        self.talk(Purpose::Load, plan, load).await
+    /// The same for other accounts.
+    pub(super) async fn forget(&self, accounts: &Accounts) -> Result<(), BenchError> {
+        match self.met.forgetting(accounts) {
+            Some(line) => forget(&line, accounts.count).await,
+            None => Ok(()),
+        }
+    }
+
+    /// A closed loop, for as long as a round takes. Rounds of one `number` ask all targets for the same accounts.
+    pub(super) async fn round(&self, shape: Shape, number: u32, plan: &Plan, pick: &Pick) -> Result<Round, BenchError> {
+        let load = |connection, started| Until { feed: load(number, connection, pick), end: started + plan.round() };
+        self.load.converse(shape.batch() as usize, self.callers, load).await
+    }
+
+    /// An open loop of the load.
+    pub(super) async fn pace(&self, arrivals: Arrivals, number: u32, pick: &Pick) -> Result<Round, BenchError> {
+        self.load.pace(arrivals, load(number, 0, pick)).await
+    }
+
+    /// An open loop that asks for other accounts, in order.
+    pub(super) async fn pace_through(
+        &self,
+        arrivals: Arrivals,
+        accounts: &Accounts,
+        range: std::ops::Range<u32>,
+        limit: &Limit,
+    ) -> Result<Round, BenchError> {
+        let way = self.met.way(accounts, limit).await?;
+        way.pace(arrivals, Walk { accounts: range.end, next: range.start, step: 1, empties: false }).await
     }
 
     /// Compares what the target admits with what the limit allows.
-    pub(super) async fn exactness(&self, plan: &Plan) -> Result<Exactness, BenchError> {
+    pub(super) async fn exactness(&self) -> Result<Exactness, BenchError> {
         let asked = Rc::new(RefCell::new(vec![0; exact::ACCOUNTS as usize]));
         let calls = exact::ACCOUNTS as usize * exact::CALLS_PER_ACCOUNT;
-        let sample = |connection, _started| Sample {
-            dialect: self.exact.clone(),
-            draw: draw(0, connection),
-            left: calls.div_ceil(self.width(plan) as usize),
-            pipeline: self.depth(exact::PIPELINE),
-            asked: asked.clone(),
-        };
-        let round = self.talk(Purpose::Exact, plan, sample).await?;
+        let left =
+            calls.div_ceil(if self.takes(Shape::Callers(1)) { self.callers } else { self.connections() } as usize);
+        let sample = |connection, _started| Sample { draw: draw(0, connection), left, asked: asked.clone() };
+        let round = self.exact.converse(self.depth(exact::PIPELINE), self.callers, sample).await?;
         let asked = asked.borrow();
         Ok(Exactness {
             asked: asked.iter().sum(),
             admitted: round.tally.allowed,
-            exact: exact::due(EXACT, &asked),
+            exact: exact::due(&numbers::exact(self.algorithm), &asked),
             undecided: round.tally.undecided,
         })
     }
 
-    /// Has every connection, or every caller of the client, ask what its feed asks.
-    async fn talk<F: Feed + 'static>(
-        &self,
-        purpose: Purpose,
-        plan: &Plan,
-        feed: impl FnMut(u32, Instant) -> F,
-    ) -> Result<Round, BenchError> {
-        match (&self.client, purpose) {
-            (None, Purpose::Load) => round::run(&self.target, &self.load, plan.connections, feed).await,
-            (None, Purpose::Exact) => round::run(&self.target, &self.exact, plan.connections, feed).await,
-            (Some(client), Purpose::Load) => Ok(client.run(&self.target, &client.load, plan.callers, feed).await),
-            (Some(client), Purpose::Exact) => Ok(client.run(&self.target, &client.exact, plan.callers, feed).await),
-        }
+    fn connections(&self) -> u32 {
+        self.met.connections
     }
 
-    /// How many ask at once.
-    fn width(&self, plan: &Plan) -> u32 {
-        if self.client.is_some() { plan.callers } else { plan.connections }
-    }
-
-    /// How many calls each of them has under way: a caller waits for its answer.
+    /// How many calls a connection has under way: who speaks HTTP waits for the answer, as a caller does.
     fn depth(&self, of_connection: usize) -> usize {
-        if self.client.is_some() { 1 } else { of_connection }
+        if self.takes(Shape::Pipeline(u32::MAX)) { of_connection } else { 1 }
     }
 }
 
-fn walk(dialect: &Rc<Dialect>, accounts: u32, next: u32, step: u32, pipeline: usize) -> Walk {
-    Walk { dialect: dialect.clone(), accounts, next, step, pipeline }
+async fn forget(line: &Line, accounts: u32) -> Result<(), BenchError> {
+    let step = line.connections;
+    let walk = |next, _started| Walk { accounts, next, step, empties: false };
+    line.converse(WALK_PIPELINE, walk).await.map(|_| ())
+}
+
+fn load(round: u32, connection: u32, pick: &Pick) -> impl Feed + use<> {
+    Load { pick: pick.clone(), draw: draw(round, connection) }
 }
 
 /// Repeatable, and different for every connection of every round.
@@ -171,15 +168,10 @@ fn draw(round: u32, connection: u32) -> Draw {
     Draw::new(u64::from(round) << 32 | u64::from(connection))
 }
 
-/// A prefix that no earlier run had: its accounts are fresh on any target.
-fn fresh_prefix() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    format!("exact-{:x}-{}", now.as_micros(), std::process::id())
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::SocketAddr;
+    use std::time::Duration;
 
     use clap::Parser;
     use tokio::runtime::{Builder, LocalOptions};
@@ -212,13 +204,13 @@ mod tests {
         let addr = listening_floor();
         let target = Target { label: "floor".into(), scheme: Scheme::Floor, addr, pid: Some(std::process::id()) };
         let runtime = Builder::new_current_thread().enable_all().build_local(LocalOptions::default()).unwrap();
-        runtime.block_on(async { test(&Subject::meet(target, plan).await.unwrap()).await })
+        runtime.block_on(async { test(&Subject::meet(target, Algorithm::TokenBucket, plan).await.unwrap()).await })
     }
 
     #[test]
     fn a_target_that_admits_everything_is_found_out() {
         let plan = plan("bench --connections 3");
-        let exactness = with_floor(&plan, async |subject| subject.exactness(&plan).await.unwrap());
+        let exactness = with_floor(&plan, async |subject| subject.exactness().await.unwrap());
         assert_eq!(exactness.admitted, exactness.asked);
         assert!(exactness.exact < exactness.asked && !exactness.is_exact(), "{exactness:?}");
     }
@@ -226,10 +218,34 @@ mod tests {
     #[test]
     fn a_round_counts_whole_batches_of_every_connection_and_reads_both_clocks() {
         let plan = Plan { round_ms: 50, ..plan("bench --connections 3 --keys 100") };
-        let round = with_floor(&plan, async |subject| subject.round(Setting::Pipeline(7), 1, &plan).await.unwrap());
+        let pick = Pick::new(plan.mix, plan.keys);
+        let round =
+            with_floor(&plan, async |subject| subject.round(Shape::Pipeline(7), 1, &plan, &pick).await.unwrap());
         let decisions = round.tally.decisions();
         assert!(decisions >= 21 && decisions.is_multiple_of(7), "{decisions}");
-        assert_eq!(round.tally.latency_ns.len(), decisions);
+        assert_eq!(round.tally.latency.len(), decisions);
         assert!(round.elapsed.as_millis() >= 50 && round.server_cpu_ns.is_some());
+        assert_eq!(round.offered_per_s, None);
+    }
+
+    #[test]
+    fn an_open_loop_says_every_call_of_its_plan_and_hears_every_answer() {
+        let plan = plan("bench --connections 3 --keys 100");
+        let pick = Pick::new(plan.mix, plan.keys);
+        let arrivals = Arrivals::within(Duration::from_millis(50), 20_000, 4);
+        let round = with_floor(&plan, async |subject| subject.pace(arrivals, 1, &pick).await.unwrap());
+        assert_eq!(round.tally.decisions() + round.tally.undecided, 1_000);
+        assert_eq!((round.tally.latency.len(), round.tally.lateness.len()), (1_000, 1_000));
+        assert_eq!(round.offered_per_s, Some(20_000));
+    }
+
+    #[test]
+    fn an_open_loop_ends_with_its_feed() {
+        let (plan, accounts) = (plan("bench --connections 3"), Accounts { prefix: "new".into(), count: 10 });
+        let arrivals = Arrivals::within(Duration::from_millis(50), 20_000, 4);
+        let limit = numbers::load(Algorithm::TokenBucket, plan.mix);
+        let round =
+            with_floor(&plan, async |subject| subject.pace_through(arrivals, &accounts, 0..10, &limit).await.unwrap());
+        assert_eq!(round.tally.decisions(), 10);
     }
 }

@@ -4,6 +4,9 @@ use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
+use tallyring_engine::Algorithm;
+
+use super::dialect::redis;
 use super::error::BenchError;
 
 /// What is spoken to a target.
@@ -12,32 +15,40 @@ use super::error::BenchError;
 pub(super) enum Scheme {
     /// The native protocol, straight from the generator's buffers.
     Native,
-    /// The same bucket as a script of Redis' or Valkey's, by `EVALSHA`.
+    /// The same counter as a script of Redis' or Valkey's, by `EVALSHA`.
     Redis,
-    /// The RESP door, by `CL.THROTTLE`.
+    /// The RESP door, by `CL.THROTTLE` or `TR.CHECK`.
     Resp,
-    /// The native protocol through the client crate, as a gateway does.
+    /// The HTTP door, by `POST /v1/limit`.
+    Http,
+    /// The native protocol through the client crate.
     Client,
+    /// A limiter with rules in front of that client, as a gateway has it.
+    Limiter,
     /// The native protocol to a server that decides nothing: what sockets and frames alone cost.
     Floor,
 }
 
 impl Scheme {
-    const ALL: [Scheme; 5] = [Scheme::Native, Scheme::Redis, Scheme::Resp, Scheme::Client, Scheme::Floor];
+    const ALL: [Scheme; 7] =
+        [Scheme::Native, Scheme::Redis, Scheme::Resp, Scheme::Http, Scheme::Client, Scheme::Limiter, Scheme::Floor];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Scheme::Native => "native",
             Scheme::Redis => "redis",
             Scheme::Resp => "resp",
+            Scheme::Http => "http",
             Scheme::Client => "client",
+            Scheme::Limiter => "limiter",
             Scheme::Floor => "floor",
         }
     }
 
     fn default_port(self) -> u16 {
         match self {
-            Scheme::Native | Scheme::Client | Scheme::Floor => 4170,
+            Scheme::Native | Scheme::Client | Scheme::Limiter | Scheme::Floor => 4170,
+            Scheme::Http => 4171,
             Scheme::Redis => 6379,
             Scheme::Resp => 4172,
         }
@@ -45,7 +56,12 @@ impl Scheme {
 
     /// Whether what answers there is ours, so that a wrong count is our bug and the run fails.
     pub(super) fn must_be_exact(self) -> bool {
-        matches!(self, Scheme::Native | Scheme::Resp | Scheme::Client)
+        !matches!(self, Scheme::Redis | Scheme::Floor)
+    }
+
+    /// Whether it can be asked under this algorithm. The floor decides nothing: it is measured once, under any.
+    pub(super) fn speaks(self, algorithm: Algorithm) -> bool {
+        self != Scheme::Redis || redis::script(algorithm).is_some()
     }
 }
 
@@ -61,7 +77,7 @@ pub(super) struct TargetUrl {
 /// Text that is no target.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TargetError {
-    #[error("a target is native://, redis://, resp://, client:// or floor://HOST[:PORT]")]
+    #[error("a target is native://, redis://, resp://, http://, client://, limiter:// or floor://HOST[:PORT]")]
     Scheme,
     #[error("the host is missing")]
     Host,
@@ -160,13 +176,15 @@ mod tests {
         check("native://localhost", Ok("native://localhost:4170"));
         check("redis://localhost", Ok("redis://localhost:6379"));
         check("resp://localhost", Ok("resp://localhost:4172"));
+        check("http://localhost", Ok("http://localhost:4171"));
+        check("limiter://localhost", Ok("limiter://localhost:4170"));
         check("floor://[::1]", Ok("floor://[::1]:4170"));
     }
 
     #[test]
     fn what_is_no_target_is_refused_by_its_part() {
         check("127.0.0.1:4170", Err(TargetError::Scheme));
-        check("http://localhost", Err(TargetError::Scheme));
+        check("https://localhost", Err(TargetError::Scheme));
         check("redis://", Err(TargetError::Host));
         check("redis://:6379", Err(TargetError::Host));
         check("redis://user@host:1", Err(TargetError::Host));
@@ -176,6 +194,12 @@ mod tests {
         check("redis://localhost:0", Err(TargetError::Port));
         check("redis://localhost:65536", Err(TargetError::Port));
         check("redis://localhost:", Err(TargetError::Port));
+    }
+
+    #[test]
+    fn redis_has_no_script_for_every_algorithm_and_ours_have_them_all() {
+        assert!(Scheme::Redis.speaks(Algorithm::SlidingCounter) && !Scheme::Redis.speaks(Algorithm::SlidingLog));
+        assert!(Scheme::Http.speaks(Algorithm::SlidingLog));
     }
 
     #[test]

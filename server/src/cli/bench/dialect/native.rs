@@ -1,14 +1,14 @@
 //! The native protocol.
 
+use tallyring_engine::Limit;
 use tallyring_protocol::bounds::REPLY_BYTES_MAX;
-use tallyring_protocol::{
-    AlgorithmCode, Charge, Define, Hello, Key, PROTOCOL_VERSION, PeriodCode, Reply, Request, frame,
-};
+use tallyring_protocol::{Charge, Define, Hello, Key, PROTOCOL_VERSION, PeriodCode, Reply, Request, frame};
 
 use super::{Answer, Dialect, Misunderstood, Read};
 use crate::cli::bench::accounts::Accounts;
-use crate::cli::bench::bucket::Bucket;
+use crate::cli::bench::numbers;
 use crate::cli::bench::template::Template;
+use crate::limits::code_of;
 
 /// The handle that the one limit of a connection gets.
 const HANDLE: u16 = 1;
@@ -19,17 +19,17 @@ const REQUEST_ID: u32 = 1;
 /// What the hello says of patience, in microseconds. The generator measures waits, it does not end them.
 const DEADLINE_US: u32 = 5_000;
 
-/// Token buckets of these numbers, asked by handle.
-pub(in crate::cli::bench) fn dialect(token: &str, accounts: &Accounts, bucket: Bucket) -> Dialect {
+/// Accounts under these numbers, asked by handle.
+pub(in crate::cli::bench) fn dialect(token: &str, accounts: &Accounts, limit: &Limit) -> Dialect {
     Dialect {
-        greeting: greeting(token, bucket),
+        greeting: greeting(token, limit),
         ask: template(accounts, 1),
-        drain: template(accounts, bucket.burst),
+        drain: template(accounts, limit.ceiling()),
         read,
     }
 }
 
-fn greeting(token: &str, bucket: Bucket) -> Vec<u8> {
+fn greeting(token: &str, limit: &Limit) -> Vec<u8> {
     let mut out = Vec::new();
     Hello {
         version: PROTOCOL_VERSION,
@@ -42,10 +42,10 @@ fn greeting(token: &str, bucket: Bucket) -> Vec<u8> {
     .encode(&mut out);
     let define = Define {
         handle: HANDLE,
-        algorithm: AlgorithmCode::TokenBucket,
-        limit: bucket.limit,
-        period: PeriodCode::Micros(bucket.period_us),
-        burst: bucket.burst,
+        algorithm: code_of(limit.algorithm()),
+        limit: limit.limit(),
+        period: PeriodCode::Micros(numbers::period_us(limit)),
+        burst: limit.burst().unwrap_or(0),
         shadow: false,
         sync: false,
         rule_version: 0,
@@ -91,7 +91,9 @@ mod tests {
     use tallyring_protocol::{GoodbyeCode, Malformed};
 
     use super::*;
-    use crate::cli::bench::bucket::LOAD;
+    use tallyring_engine::Algorithm;
+
+    use crate::cli::bench::mix::Mix;
 
     fn decision(allowed: bool) -> Reply<'static> {
         Reply::Decision(Decision {
@@ -133,8 +135,8 @@ mod tests {
     #[test]
     fn a_question_is_the_check_of_its_account() {
         let accounts = Accounts { prefix: "rl".into(), count: 1_000 };
-        let mut bytes = Vec::new();
-        dialect("", &accounts, LOAD).ask.write(42, &mut bytes);
+        let (limit, mut bytes) = (numbers::load(Algorithm::SlidingLog, Mix::Uniform), Vec::new());
+        dialect("", &accounts, &limit).ask.write(42, &mut bytes);
         let (frame, taken) = frame::split(&bytes, 1_024).unwrap().unwrap();
         let Ok(Request::Check(charge)) = Request::decode(&frame) else { panic!("not a check") };
         assert_eq!((taken, charge.handle, charge.cost), (bytes.len(), HANDLE, 1));

@@ -1,13 +1,22 @@
-//! Redis and its relatives: the same token bucket as a script, called by its digest.
+//! Redis and its relatives: the same counters as scripts, called by their digests.
+
+use tallyring_engine::{Algorithm, Limit};
 
 use super::resp::{self, Resp};
 use super::{Answer, Dialect, Misunderstood, Read};
 use crate::cli::bench::accounts::Accounts;
-use crate::cli::bench::bucket::Bucket;
+use crate::cli::bench::numbers;
 use crate::cli::bench::template::Template;
 
-/// The bucket, in the words of Redis.
-const SCRIPT: &str = include_str!("../token_bucket.lua");
+/// An algorithm in the words of Redis; `None` if there is no script for it here.
+pub(in crate::cli::bench) fn script(algorithm: Algorithm) -> Option<&'static str> {
+    match algorithm {
+        Algorithm::TokenBucket => Some(include_str!("../scripts/token_bucket.lua")),
+        Algorithm::FixedWindow => Some(include_str!("../scripts/fixed_window.lua")),
+        Algorithm::SlidingCounter => Some(include_str!("../scripts/sliding_counter.lua")),
+        Algorithm::LeakyBucket | Algorithm::SlidingLog | Algorithm::Concurrency => None,
+    }
+}
 
 /// What a server says of itself, and the digest by which it knows the script.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,10 +27,10 @@ pub(in crate::cli::bench) struct Introduction {
 }
 
 /// What is asked of a server once, before any connection of the load: its version, and to learn the script.
-pub(in crate::cli::bench) fn introduce() -> Vec<u8> {
+pub(in crate::cli::bench) fn introduce(script: &str) -> Vec<u8> {
     let mut out = Vec::new();
     resp::command(&[b"INFO", b"server"], &mut out);
-    resp::command(&[b"SCRIPT", b"LOAD", SCRIPT.as_bytes()], &mut out);
+    resp::command(&[b"SCRIPT", b"LOAD", script.as_bytes()], &mut out);
     out
 }
 
@@ -33,17 +42,17 @@ pub(in crate::cli::bench) fn introduction(bytes: &[u8]) -> Read<Introduction> {
     Ok(Some((Introduction { version, digest: digest.to_vec() }, taken + more)))
 }
 
-/// Token buckets of these numbers, asked by script.
-pub(in crate::cli::bench) fn dialect(known: &Introduction, accounts: &Accounts, bucket: Bucket) -> Dialect {
+/// Accounts under these numbers, asked by script.
+pub(in crate::cli::bench) fn dialect(known: &Introduction, accounts: &Accounts, limit: &Limit) -> Dialect {
     let call = |cost: u64| {
-        let [burst, limit, period_us, cost] =
-            [bucket.burst, bucket.limit, bucket.period_us, cost].map(|number| number.to_string().into_bytes());
+        let numbers = [limit.ceiling(), limit.limit(), numbers::period_us(limit), cost];
+        let [burst, limit, period_us, cost] = numbers.map(|number| number.to_string().into_bytes());
         Template::new(accounts, |key, out| {
             let parts = [b"EVALSHA", &known.digest[..], b"1", key.as_bytes(), &burst, &limit, &period_us, &cost];
             resp::command(&parts, out);
         })
     };
-    Dialect { greeting: greeting(), ask: call(1), drain: call(bucket.burst), read }
+    Dialect { greeting: greeting(), ask: call(1), drain: call(limit.ceiling()), read }
 }
 
 /// Not to ask for an account, but to forget it.
@@ -91,7 +100,7 @@ fn version(info: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::bench::bucket::LOAD;
+    use crate::cli::bench::mix::Mix;
 
     #[test]
     fn a_server_introduces_itself_in_two_replies() {
@@ -112,8 +121,8 @@ mod tests {
     fn a_question_is_a_call_of_the_script() {
         let known = Introduction { version: String::new(), digest: b"d1".to_vec() };
         let accounts = Accounts { prefix: "rl".into(), count: 1_000 };
-        let mut out = Vec::new();
-        dialect(&known, &accounts, LOAD).ask.write(7, &mut out);
+        let (limit, mut out) = (numbers::load(Algorithm::TokenBucket, Mix::Uniform), Vec::new());
+        dialect(&known, &accounts, &limit).ask.write(7, &mut out);
         let expect = ["*8 $7 EVALSHA $2 d1 $1 1", "$22 rl:{acct_000007}:route", "$4 1000 $1 1 $10 3600000000 $1 1", ""];
         assert_eq!(String::from_utf8(out).unwrap().replace("\r\n", " "), expect.join(" "));
     }
