@@ -13,7 +13,7 @@ fn rule(at: usize, group: &str, matches: MatchDoc, key: &str) -> RuleDoc {
         id: format!("{group}-{at}"),
         group: Some(group.into()),
         matches,
-        key: vec![key.into()],
+        key: Some(vec![key.into()]),
         algorithm: Some("sliding_counter".into()),
         limit: Some(100),
         window: Some("1m".into()),

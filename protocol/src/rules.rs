@@ -12,6 +12,7 @@
 mod address;
 mod compile;
 mod conditions;
+mod counter;
 mod defaults;
 mod document;
 mod error;
@@ -34,6 +35,7 @@ mod version;
 
 pub use self::address::{ClientAddress, HOPS_MAX, IPV6_PREFIX_BITS, Network, NetworkError, client_address};
 pub use self::compile::{DEFAULT_GROUP, NAME_BYTES_MAX, NAMES_MAX, PRIORITIES_MAX, TRUSTED_PROXIES_MAX};
+pub use self::counter::Counter;
 pub use self::defaults::{Defaults, HeaderFamily};
 pub use self::document::{DefaultsDoc, Document, MatchDoc, RuleDoc};
 pub use self::error::RuleError;
@@ -110,7 +112,7 @@ impl RuleSet {
         let rules = compile::rules(&document, &defaults, &mut faults);
         compile::conflicts(&rules, &mut faults);
         faults.into_result()?;
-        let warnings = compile::warnings(&rules);
+        let warnings = compile::warnings(&document, &defaults, &rules);
         let index = Index::new(&rules);
         Ok((RuleSet { document, defaults, rules, index }, warnings))
     }

@@ -70,7 +70,7 @@ impl Compiler<'_> {
         let id = self.id(&doc.id);
         let group = self.name("group", doc.group.as_deref().unwrap_or(DEFAULT_GROUP));
         let conditions = self.conditions(&doc.matches);
-        let parts = self.key(&doc.key, conditions.as_ref());
+        let parts = self.key(doc.key.as_deref().unwrap_or_default(), conditions.as_ref());
         let ip_for_missing = self.missing(doc.missing.as_deref());
         let action = self.action(doc);
         let (mode, sync) = self.mode(doc);

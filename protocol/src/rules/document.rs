@@ -18,7 +18,7 @@ use crate::bounds::RULES_MAX;
 /// let document = Document {
 ///     rule: vec![RuleDoc {
 ///         id: "per-ip".into(),
-///         key: vec!["ip".into()],
+///         key: Some(vec!["ip".into()]),
 ///         algorithm: Some("token_bucket".into()),
 ///         limit: Some(300),
 ///         window: Some("60s".into()),
@@ -74,9 +74,9 @@ pub struct RuleDoc {
     /// Which requests it is for; none is for all.
     #[serde(rename = "match", skip_serializing_if = "is_default")]
     pub matches: MatchDoc,
-    /// What is counted apart; none is one counter for all.
+    /// What is counted apart; an empty list is one counter for all, and so is none, with a warning.
     #[serde(skip_serializing_if = "is_default")]
-    pub key: Vec<String>,
+    pub key: Option<Vec<String>>,
     /// What stands in for a part of the key that a request lacks: `ip`.
     #[serde(skip_serializing_if = "is_default")]
     pub missing: Option<String>,
@@ -199,7 +199,7 @@ impl RuleDoc {
             id: fields.text("id").unwrap_or_default(),
             group: fields.text("group"),
             matches: fields.table("match").map(MatchDoc::read).unwrap_or_default(),
-            key: fields.texts("key").unwrap_or_default(),
+            key: fields.texts("key"),
             missing: fields.text("missing"),
             rank: fields.rank("rank"),
             action: fields.text("action"),
@@ -275,7 +275,12 @@ mod tests {
         check(r#"{"rule":[7]}"#, "rule[0]: 7 is not a table");
         check(r#"{"rule":[{"limit":"5"}]}"#, "rule[0].limit: a text is not a whole number from 0 on");
         check(r#"{"rule":[{"limit":-5}]}"#, "rule[0].limit: -5 is not a whole number from 0 on");
-        check(r#"{"rule":[{"limit":5.0}]}"#, "rule[0].limit: 5 is not a whole number from 0 on");
+        check(r#"{"rule":[{"limit":5.0}]}"#, "rule[0].limit: 5.0 is a decimal number, not a whole number from 0 on");
+        check(r#"{"rule":[{"limit":0.5}]}"#, "rule[0].limit: 0.5 is a decimal number, not a whole number from 0 on");
+        check(r#"{"rule":[{"limit":1e3}]}"#, "rule[0].limit: 1000.0 is a decimal number, not a whole number from 0 on");
+        check(r#"{"rule":[{"limit":18446744073709551616}]}"#, "rule[0].limit: a number that is far too large is not a");
+        check(r#"{"rule":[{"limit":-9223372036854775809}]}"#, "rule[0].limit: a number that is far too large is not a");
+        check(r#"{"rule":[{"limit":1e300}]}"#, "rule[0].limit: a number that is far too large is not a whole number");
         check(r#"{"rule":[{"limit":null}]}"#, "rule[0].limit: null is not a whole number");
         check(r#"{"rule":[{"key":["ip",3]}]}"#, "rule[0].key[1]: 3 is not a text");
         check(r#"{"rule":[{"rank":4294967296}]}"#, "rule[0].rank: 4294967296 is not a whole number of at most 32 bits");

@@ -1,5 +1,7 @@
 //! What is wrong with a rules document, and where.
 
+use std::collections::BTreeSet;
+
 /// One fault of a rules document, or one warning about it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
@@ -18,17 +20,25 @@ impl RuleError {
 
 /// What was found so far. Reading goes on behind a fault, so that one look at the list mends the whole document.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<RuleError>);
+pub(crate) struct Faults {
+    /// The first [`FAULTS_MAX`] of them.
+    listed: Vec<RuleError>,
+    /// The fields of all of them, which are no more than the document has.
+    paths: BTreeSet<String>,
+}
 
-/// Faults that are reported of one document; what is behind them is found once they are mended.
+/// Faults that are listed of one document; how many there are besides is said behind them.
 pub(crate) const FAULTS_MAX: usize = 100;
 
 impl Faults {
     /// Notes a fault, unless the same field has one already: what follows from a fault is none.
     pub(crate) fn add(&mut self, path: impl Into<String>, reason: impl Into<String>) {
         let path = path.into();
-        if self.0.len() < FAULTS_MAX && !self.0.iter().any(|fault| fault.path == path) {
-            self.0.push(RuleError::new(path, reason));
+        if !self.paths.insert(path.clone()) {
+            return;
+        }
+        if self.listed.len() < FAULTS_MAX {
+            self.listed.push(RuleError::new(path, reason));
         }
     }
 
@@ -39,11 +49,19 @@ impl Faults {
 
     /// Nothing, if nothing was found.
     pub(crate) fn into_result(self) -> Result<(), Vec<RuleError>> {
-        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
+        if self.listed.is_empty() { Ok(()) } else { Err(self.into_vec()) }
     }
 
-    /// Everything that was found.
+    /// Everything that was found; behind [`FAULTS_MAX`] of them, how many there are besides.
     pub(crate) fn into_vec(self) -> Vec<RuleError> {
-        self.0
+        let Faults { mut listed, paths } = self;
+        let others = paths.len() - listed.len();
+        listed.extend((others > 0).then(|| RuleError::new("document", and_others(others))));
+        listed
     }
+}
+
+/// What is said of those that are not listed.
+pub(crate) fn and_others(others: usize) -> String {
+    format!("{others} more are not listed: mend these first")
 }

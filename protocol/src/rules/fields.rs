@@ -177,7 +177,7 @@ fn decimal(value: Value) -> Result<String, Value> {
 fn expected(what: &str, value: &Value) -> String {
     match value {
         Value::Integer(number) => format!("{number} is not {what}"),
-        Value::Decimal(text) => format!("{text} is not {what}"),
+        Value::Decimal(text) => format!("{text} is a decimal number, not {what}"),
         other => format!("{} is not {what}", other.kind()),
     }
 }

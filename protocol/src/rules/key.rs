@@ -76,7 +76,7 @@ impl KeyPart {
     }
 
     /// Whether a request has a value for it.
-    fn is_there(&self, facts: &Facts<'_>) -> bool {
+    pub(crate) fn is_there(&self, facts: &Facts<'_>) -> bool {
         match self {
             KeyPart::Ip => facts.address.is_some(),
             part => part.value(facts).is_some(),
@@ -148,6 +148,12 @@ impl KeyRecipe {
     pub(crate) fn applies(&self, facts: &Facts<'_>) -> bool {
         let in_place = self.in_place.is_some() && facts.address.is_some();
         self.parts.iter().all(|part| part.is_there(facts) || in_place)
+    }
+
+    /// Whether the address stands in for a part that a request lacks. No request lacks a method or a path.
+    pub(crate) fn stands_in(&self, part: &KeyPart, facts: &Facts<'_>) -> bool {
+        let may_lack = !matches!(part, KeyPart::Method | KeyPart::Path);
+        may_lack && self.in_place.is_some() && facts.address.is_some()
     }
 
     /// The key of a request that the recipe applies to.

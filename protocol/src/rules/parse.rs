@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::RuleSet;
 use super::document::Document;
-use super::error::{Faults, RuleError};
+use super::error::{FAULTS_MAX, Faults, RuleError};
 use super::value::Value;
 use crate::bounds::RULES_BYTES_MAX;
 
@@ -51,10 +51,11 @@ pub enum Syntax {
 }
 
 impl Syntax {
-    /// What a text is written in, by its first character: JSON's is a brace, with which no TOML begins.
+    /// What a text is written in, by its beginning: no TOML begins with a brace, be it in a bracket.
     pub fn of(text: &str) -> Syntax {
-        let first = text.trim_start_matches('\u{feff}').trim_start().chars().next();
-        if first == Some('{') { Syntax::Json } else { Syntax::Toml }
+        let text = text.trim_start_matches('\u{feff}').trim_start();
+        let inside = text.strip_prefix('[').map_or(text, str::trim_start);
+        if inside.starts_with('{') { Syntax::Json } else { Syntax::Toml }
     }
 }
 
@@ -69,19 +70,29 @@ pub fn parse(text: &str) -> Result<Parsed, Vec<Fault>> {
     }
     let text = text.trim_start_matches('\u{feff}');
     match Syntax::of(text) {
-        Syntax::Toml => {
-            let toml = toml::Toml::parse(text)?;
-            compile(text, toml.value(), |path| toml.offset_of(path))
-        }
-        Syntax::Json => compile(text, json::read(text)?, |path| json::offset_of(text, path)),
+        Syntax::Toml => match toml::Toml::parse(text) {
+            Ok(toml) => compile(text, toml.value(), |path| toml.offset_of(path)),
+            // A document in JSON is a table; whoever wrote `null` or a list of rules is told so, in JSON's words.
+            Err(_) if json::is_json(text) => compile_json(text),
+            Err(faults) => Err(faults),
+        },
+        Syntax::Json => compile_json(text),
     }
+}
+
+fn compile_json(text: &str) -> Result<Parsed, Vec<Fault>> {
+    compile(text, json::read(text)?, |path| json::offset_of(text, path))
 }
 
 fn compile(text: &str, tree: Value, offset_of: impl Fn(&str) -> usize) -> Result<Parsed, Vec<Fault>> {
     let mut faults = Faults::default();
     let document = Document::read(tree, &mut faults);
     let located = |errors: Vec<RuleError>| {
-        let mut placed: Vec<_> = errors.into_iter().map(|error| (offset_of(&error.path), error)).collect();
+        // What stands behind the last that is listed says how many there are besides: it belongs to the end.
+        let place = |(at, error): (usize, RuleError)| {
+            (if at < FAULTS_MAX { offset_of(&error.path) } else { text.len() }, error)
+        };
+        let mut placed: Vec<_> = errors.into_iter().enumerate().map(place).collect();
         placed.sort_by_key(|(offset, _)| *offset);
         let fault = |(offset, error)| Fault { line: line_of(text, offset), error };
         placed.into_iter().map(fault).collect::<Vec<_>>()
@@ -179,9 +190,41 @@ limt = 5
         check("a = 1\nb = \nc = ?\n", &["2: document: ", "3: document: "]);
         check("{\n\"rule\": [}", &["2: document: "]);
         check("{\n\"rule\": [],\n\"rule\": []}", &["3: document: the field \"rule\" is there twice"]);
+        check("[{\"id\": \"a\",\n}]", &["2: document: trailing comma"]);
         check(&"[".repeat(10_000), &["1: document: "]);
         check(&format!("{{\"rule\":{}", "[".repeat(10_000)), &["1: document: recursion limit"]);
         check(&" ".repeat(RULES_BYTES_MAX + 1), &["1: document: 4194305 bytes are too many"]);
+    }
+
+    #[test]
+    fn what_is_json_but_no_document_is_told_in_the_words_of_json() {
+        check("null", &["1: document: null is not a table"]);
+        check("[]", &["1: document: a list is not a table"]);
+        check("\n[1, 2]\n", &["1: document: a list is not a table"]);
+        check("[\n{\"id\":\"a\"}]", &["1: document: a list is not a table"]);
+        check("\"rule\"", &["1: document: a text is not a table"]);
+        check("[a b]", &["1: document: "]);
+    }
+
+    /// What is behind the hundredth is counted, whatever else is wrong with the same fields.
+    #[test]
+    fn a_hundred_faults_are_listed_and_the_others_counted() {
+        let rule =
+            |at: usize| format!("[[rule]]\nid = \"{at}\"\naction = \"block\"\nlimit = {at}\nmatch.client = \"{at}\"\n");
+        let text: String = (0..123).map(rule).collect();
+        let faults = parse(&text).unwrap_err();
+        assert_eq!(faults.len(), FAULTS_MAX + 1);
+        assert!(faults[FAULTS_MAX - 1].to_string().starts_with("499: rule[99].limit: "), "{}", faults[FAULTS_MAX - 1]);
+        assert_eq!(faults[FAULTS_MAX].to_string(), "616: document: 23 more are not listed: mend these first");
+        let broken = parse(&"? = 1\n".repeat(150)).unwrap_err();
+        assert!(broken[FAULTS_MAX].to_string().ends_with(" more are not listed: mend these first"), "{broken:?}");
+    }
+
+    #[test]
+    fn an_id_that_is_there_twice_is_told_on_both_lines_and_is_no_tie() {
+        let rule = "[[rule]]\nid = \"a\"\naction = \"block\"\n";
+        let expect = ["2: rule[0].id: \"a\" is the id of rule[1] too", "5: rule[1].id: \"a\" is the id of rule[0] too"];
+        check(&rule.repeat(2), &expect);
     }
 
     #[test]

@@ -14,12 +14,14 @@ pub(crate) enum Value {
     /// A number that is not whole, as it was written: no float ever holds it.
     Decimal(String),
     Text(String),
-    /// What no field of a document is: a date, say. JSON has none.
-    #[cfg_attr(not(feature = "parse"), expect(dead_code, reason = "made from TOML alone"))]
+    /// What no field of a document is: a date, say.
     Other(&'static str),
     List(Vec<Value>),
     Table(BTreeMap<String, Value>),
 }
+
+/// A number that no field has room for.
+pub(crate) const FAR_TOO_LARGE: Value = Value::Other("a number that is far too large");
 
 impl Value {
     /// What it is, for somebody who expected something else.
@@ -42,6 +44,9 @@ impl<'de> Deserialize<'de> for Value {
         deserializer.deserialize_any(ValueVisitor)
     }
 }
+
+/// Digits of the largest number that an integer holds; JSON integers beyond it reach us as floats.
+const DIGITS_MAX: usize = 19;
 
 struct ValueVisitor;
 
@@ -68,9 +73,15 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(Value::Integer(number.into()))
     }
 
-    /// JSON numbers reach us as floats. Their shortest text is what was written, for any number of up to 15 digits.
+    /// JSON numbers reach us as floats. Their shortest text is what was written, for any number of up to 15 digits; a
+    /// whole one was written with a point, or it would be an integer.
     fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
-        Ok(Value::Decimal(number.to_string()))
+        let text = number.to_string();
+        Ok(match text.len() {
+            _ if text.contains('.') => Value::Decimal(text),
+            0..=DIGITS_MAX => Value::Decimal(text + ".0"),
+            _ => FAR_TOO_LARGE,
+        })
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

@@ -106,7 +106,7 @@ pub(crate) fn rule() -> impl Strategy<Value = RuleDoc> {
 
 fn limit(rule: RuleDoc, key: Vec<String>, missing: Option<String>) -> RuleDoc {
     let algorithm = Some("token_bucket".into());
-    RuleDoc { key, missing, algorithm, limit: Some(5), window: Some("1m".into()), ..rule }
+    RuleDoc { key: Some(key), missing, algorithm, limit: Some(5), window: Some("1m".into()), ..rule }
 }
 
 /// Rules under names of their own, in any number; they may tie.

@@ -63,7 +63,7 @@ impl Golden {
     fn rules(&self) -> RuleSet {
         let rule = RuleDoc {
             id: self.rule.clone(),
-            key: self.names.iter().map(|name| (*name).to_owned()).collect(),
+            key: Some(self.names.iter().map(|name| (*name).to_owned()).collect()),
             matches: MatchDoc { route: self.part("route").map(str::to_owned), ..MatchDoc::default() },
             algorithm: Some("gcra".into()),
             limit: Some(1),

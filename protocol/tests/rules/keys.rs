@@ -13,7 +13,7 @@ fn limit(id: &str, key: &[&str]) -> RuleDoc {
     RuleDoc {
         id: id.into(),
         group: Some(id.into()),
-        key: key.iter().map(|part| (*part).into()).collect(),
+        key: Some(key.iter().map(|part| (*part).into()).collect()),
         algorithm: Some("fixed_window".into()),
         limit: Some(1),
         window: Some("1m".into()),

@@ -43,7 +43,7 @@ fn is_shadow(rule: &RuleDoc) -> bool {
 
 /// Whether a rule matches and its key has all its parts.
 pub(crate) fn applies(rule: &RuleDoc, subject: &Subject<'_>) -> bool {
-    matches(rule, subject) && rule.key.iter().all(|part| has(part, subject) || falls_back(rule, subject))
+    matches(rule, subject) && rule.key.iter().flatten().all(|part| has(part, subject) || falls_back(rule, subject))
 }
 
 fn falls_back(rule: &RuleDoc, subject: &Subject<'_>) -> bool {

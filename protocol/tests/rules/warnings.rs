@@ -38,3 +38,30 @@ fn a_key_that_whoever_calls_can_choose_is_doubtful() {
 fn a_path_in_a_key_is_doubtful() {
     check("key = [\"client\", \"path\"]\nalgorithm = \"gcra\"\nlimit = 5\nwindow = \"1s\"", &["rule[0].key: \"path\""]);
 }
+
+#[test]
+fn one_counter_for_everybody_is_doubtful_unless_it_is_said() {
+    let numbers = "algorithm = \"gcra\"\nlimit = 5\nwindow = \"1s\"";
+    let shared = "rule[0].key: missing: all requests that it matches share one counter";
+    check(numbers, &[shared]);
+    check(&format!("{numbers}\nmatch.tier = \"free\""), &[shared]);
+    check(&format!("{numbers}\nkey = []"), &[]);
+    check(&format!("{numbers}\nmatch.client = \"acme\""), &[]);
+    check(&format!("{numbers}\nmatch.tenant = \"acme\""), &[]);
+    check("action = \"block\"", &[]);
+}
+
+#[test]
+fn a_proxy_that_is_everybody_is_doubtful() {
+    let check = |proxies: &str, expect: &[&str]| {
+        let warnings = parse(&format!("[defaults]\ntrusted_proxies = {proxies}\n")).expect("right").warnings;
+        let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        let same =
+            texts.len() == expect.len() && texts.iter().zip(expect).all(|(text, expect)| text.starts_with(expect));
+        assert!(same, "{proxies}: {texts:?}");
+    };
+    check("[\"10.0.0.0/8\", \"0.0.0.0/0\"]", &["2: defaults.trusted_proxies[1]: 0.0.0.0/0: everybody is trusted"]);
+    check("[\"::/0\"]", &["2: defaults.trusted_proxies[0]: ::/0: everybody is trusted"]);
+    check("[\"::ffff:0.0.0.0/96\"]", &["2: defaults.trusted_proxies[0]: 0.0.0.0/0: everybody is trusted"]);
+    check("[\"10.0.0.0/8\", \"fd00::/8\"]", &[]);
+}

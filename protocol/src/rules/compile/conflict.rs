@@ -4,6 +4,8 @@ mod demands;
 mod ties;
 mod widest;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::rules::error::Faults;
 use crate::rules::resolve::WINNERS_MAX;
 use crate::rules::rule::{Action, Rule};
@@ -30,15 +32,17 @@ pub(crate) fn conflicts(rules: &[Rule], faults: &mut Faults) {
     }
 }
 
+/// Notes an id that is there more than once, wherever it is: whoever mends it looks at both.
 fn same_ids(rules: &[Rule], faults: &mut Faults) {
-    let mut first = std::collections::BTreeMap::new();
+    let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for rule in rules {
-        let order = *first.entry(rule.id()).or_insert(rule.order());
-        if order != rule.order() {
-            faults.add(
-                format!("rule[{}].id", rule.order()),
-                format!("{:?} is the id of rule[{order}] already", rule.id()),
-            );
+        by_id.entry(rule.id()).or_default().push(rule.order());
+    }
+    for (id, orders) in by_id.into_iter().filter(|(_, orders)| orders.len() > 1) {
+        let (first, others) = (orders[0], &orders[1..]);
+        faults.add(format!("rule[{first}].id"), format!("{id:?} is the id of rule[{}] too", others[0]));
+        for other in others {
+            faults.add(format!("rule[{other}].id"), format!("{id:?} is the id of rule[{first}] too"));
         }
     }
 }
@@ -54,5 +58,5 @@ fn too_many_names(rules: &[Rule], faults: &mut Faults) {
 }
 
 fn distinct<'r>(pairs: impl Iterator<Item = &'r (Box<str>, Box<str>)>) -> usize {
-    pairs.map(|(name, _)| name).collect::<std::collections::BTreeSet<_>>().len()
+    pairs.map(|(name, _)| name).collect::<BTreeSet<_>>().len()
 }

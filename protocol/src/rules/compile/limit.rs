@@ -100,7 +100,7 @@ impl Compiler<'_> {
     /// A rule that counts nothing says nothing about counting.
     pub(super) fn without_numbers(&mut self, doc: &RuleDoc, action: Action) -> Option<Action> {
         let fields = [
-            ("key", !doc.key.is_empty()),
+            ("key", doc.key.as_ref().is_some_and(|key| !key.is_empty())),
             ("missing", doc.missing.is_some()),
             ("algorithm", doc.algorithm.is_some()),
             ("limit", doc.limit.is_some()),

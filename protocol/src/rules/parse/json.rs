@@ -12,6 +12,11 @@ pub(super) fn read(text: &str) -> Result<Value, Vec<Fault>> {
     serde_json::from_str(text).map_err(|error| vec![unreadable(error.line().max(1), &error.to_string())])
 }
 
+/// Whether a text is JSON, whatever it says.
+pub(super) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
 /// Where the field of that path begins, or the nearest table around it: a part of the text as it stands, followed inwards.
 pub(super) fn offset_of(text: &str, path: &str) -> usize {
     let mut found = text;

@@ -4,8 +4,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::{Fault, behind, index, line_of, unreadable};
-use crate::rules::error::FAULTS_MAX;
-use crate::rules::value::Value;
+use crate::rules::error::{FAULTS_MAX, and_others};
+use crate::rules::value::{FAR_TOO_LARGE, Value};
 
 /// A document that can be read.
 pub(super) struct Toml<'t>(Spanned<DeTable<'t>>);
@@ -14,8 +14,13 @@ impl<'t> Toml<'t> {
     pub(super) fn parse(text: &'t str) -> Result<Toml<'t>, Vec<Fault>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         let line = |error: &toml::de::Error| line_of(text, error.span().map_or(0, |span| span.start));
-        let faults = errors.iter().take(FAULTS_MAX).map(|error| unreadable(line(error), error.message()));
-        if errors.is_empty() { Ok(Toml(table)) } else { Err(faults.collect()) }
+        if errors.is_empty() {
+            return Ok(Toml(table));
+        }
+        let listed = errors.iter().take(FAULTS_MAX).map(|error| unreadable(line(error), error.message()));
+        let others = errors.len().saturating_sub(FAULTS_MAX);
+        let others = (others > 0).then(|| unreadable(line_of(text, text.len()), &and_others(others)));
+        Err(listed.chain(others).collect())
     }
 
     pub(super) fn value(&self) -> Value {
@@ -36,8 +41,9 @@ fn table_value(table: &DeTable<'_>) -> Value {
 fn value_of(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::Text(text.to_string()),
-        DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
-            .map_or(Value::Other("a number that is far too large"), Value::Integer),
+        DeValue::Integer(number) => {
+            i128::from_str_radix(number.as_str(), number.radix()).map_or(FAR_TOO_LARGE, Value::Integer)
+        }
         DeValue::Float(number) => Value::Decimal(number.as_str().to_owned()),
         DeValue::Boolean(flag) => Value::Flag(*flag),
         DeValue::Datetime(_) => Value::Other("a date"),

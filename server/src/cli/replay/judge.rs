@@ -33,7 +33,9 @@ pub(super) struct Judge<'r> {
 /// Whether the rules ask for anything that only headers say.
 pub(super) fn needs_headers(rules: &RuleSet) -> bool {
     let docs = &rules.document().rule;
-    docs.iter().any(|rule| !rule.matches.header.is_empty() || rule.key.iter().any(|part| part.starts_with("header:")))
+    docs.iter().any(|rule| {
+        !rule.matches.header.is_empty() || rule.key.iter().flatten().any(|part| part.starts_with("header:"))
+    })
 }
 
 impl<'r> Judge<'r> {

@@ -52,7 +52,8 @@ fn compare<'r>(common: &Shape<'r>, some: &[Contestant<'r>], others: &[Contestant
         first.entry(common.values(demands)).or_insert(rule);
     }
     for (rule, demands) in others {
-        if let Some(rival) = first.get(&common.values(demands)).filter(|rival| rival.order() != rule.order()) {
+        // Two rules of one id are a fault of their own, which is noted already.
+        if let Some(rival) = first.get(&common.values(demands)).filter(|rival| rival.id() != rule.id()) {
             note(rule, rival, faults);
         }
     }
