@@ -1,12 +1,15 @@
 //! The commands of the binary.
 
+mod access;
 pub mod bench;
 mod chart;
 pub mod check;
 #[cfg(not(feature = "sim"))]
 pub mod demo;
+mod environment;
 mod exit;
 mod instant;
+mod native;
 mod number;
 mod page;
 mod remote;
@@ -41,8 +44,8 @@ enum Command {
     Rules(rules::RulesCommand),
     /// Ask for one decision.
     Check(Box<check::CheckArgs>),
-    /// Give a key its whole budget back.
-    Reset(reset::ResetArgs),
+    /// Give a key, or a customer under the rules that are live, the whole budget back.
+    Reset(Box<reset::ResetArgs>),
     /// Measure decisions a second, CPU and latency, beside Redis in the same run.
     Bench(bench::BenchArgs),
     /// Say what rules would have done to an access log.
@@ -54,6 +57,10 @@ enum Command {
 impl Cli {
     /// Runs the command that was asked for.
     pub fn run(self) -> ExitCode {
+        if !matches!(self.command, Command::Serve(_)) {
+            // A node says it in its log.
+            environment::mistakes().iter().for_each(|mistake| eprintln!("tallyring: warning: {mistake}"));
+        }
         match self.command {
             Command::Serve(args) => serve::run(*args),
             #[cfg(not(feature = "sim"))]

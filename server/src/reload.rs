@@ -61,7 +61,7 @@ impl Reload {
     /// Takes what is new. The first look takes what it finds: it may have changed since the node read it to start.
     fn look(&self, mut seen: Seen) -> Seen {
         if let Some((path, live)) = &self.tokens
-            && let Some(bytes) = self.read(Reloaded::Tokens, std::fs::read(path))
+            && let Some(bytes) = self.read(Reloaded::Tokens, file::read_bytes(path))
         {
             let before = seen.tokens.replace(Sha256::digest(&bytes).into());
             let parse = || file::parse(path, &bytes).map(|tokens| live.replace(tokens));

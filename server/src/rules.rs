@@ -19,6 +19,7 @@ pub mod publish;
 pub mod shelf;
 pub mod text;
 pub mod tier;
+pub mod visible;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -92,11 +92,17 @@ fn what_is_wrong_is_said_on_a_line_each_and_the_exit_code() {
         let said: Vec<&str> = text(&output.stderr).lines().collect();
         let same = said.len() == expect.len() && said.iter().zip(expect).all(|(said, expect)| said.contains(expect));
         assert!(same && output.stdout.is_empty(), "{output:?}");
+        output
     };
-    check(
+    let bad = check(
         &["-", "--rules", "bad.toml"],
         &["bad.toml:3: rule[0].limt: unknown field", "bad.toml:5: rule[0].limit: 0 is not in"],
     );
+    assert!(text(&bad.stderr).starts_with("bad.toml:3: "), "as `rules check` says it: {bad:?}");
+    write(folder.path(), "latin.toml", b"# a\n# caf\xE9\n");
+    let latin = check(&["-", "--rules", "latin.toml"], &["latin.toml:2: document: byte 0xE9"]);
+    assert!(text(&latin.stderr).starts_with("latin.toml:2: "), "{latin:?}");
+    check(&[".", "--rules", "rules.toml"], &["tallyring: replay: .: is a folder, not a file"]);
     check(&["-", "--rules", "none.toml"], &["none.toml: "]);
     check(&["none.log", "--rules", "rules.toml"], &["none.log: "]);
     check(&["-", "--rules", "rules.toml", "--html", "no/such/folder.html"], &["no/such/folder.html: "]);
@@ -111,4 +117,27 @@ fn half_a_log_is_reported_as_half_a_log() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["failures"].as_array().unwrap().len(), 1, "{report}");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
+}
+
+#[test]
+fn a_log_of_which_nothing_is_understood_is_no_log() {
+    let folder = folder();
+    write(folder.path(), "other.log", b"Oct 11 22:14:15 host su[23]: \x1b[31mfailed\nand more\n");
+    write(folder.path(), "one.log", b"hello\n");
+    write(folder.path(), "access.log", LOG.as_bytes());
+    let output = replay(folder.path(), &["other.log", "one.log", "--rules", "rules.toml", "--json"], "");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let formats = "the combined or common log format, or JSON lines that have a time; the first is";
+    let expect = format!(
+        "tallyring: replay: other.log: none of its lines is in {formats} \"Oct 11 22:14:15 host su[23]: \\u{{1b}}[31mfailed\"\n\
+         tallyring: replay: one.log: its only line is not in {formats} \"hello\"\n"
+    );
+    assert_eq!((text(&output.stderr), text(&output.stdout)), (&*expect, ""));
+    // Beside a log that is one the others are reported on, and the one is a failure.
+    let output = replay(folder.path(), &["other.log", "access.log", "--rules", "rules.toml", "--json"], "");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&report["requests"], report["failures"].as_array().unwrap().len()), (&3.into(), 1), "{report}");
+    // A log with nothing in it has nothing that could be misunderstood.
+    assert_eq!(replay(folder.path(), &["-", "--rules", "rules.toml"], "\n").status.code(), Some(0));
 }

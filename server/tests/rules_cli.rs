@@ -72,7 +72,7 @@ impl Shell {
     /// Runs a command that must end with `code` and print this on stdout, or what this begins with on stderr.
     fn check(&self, args: &[&str], code: i32, expect: &str) {
         let ended = self.run(args);
-        let said = if code == 0 || code == 3 { ended.stdout == *expect } else { ended.stderr.starts_with(expect) };
+        let said = if [0, 3, 5].contains(&code) { ended.stdout == *expect } else { ended.stderr.starts_with(expect) };
         assert!(said && ended.code == code, "{args:?}\nexpected {code}: {expect}\n{ended:#?}");
     }
 }
@@ -93,6 +93,11 @@ fn check_says_what_is_wrong_as_compilers_do() {
     let lines: Vec<&str> = bad.stderr.lines().collect();
     assert!(lines[0].starts_with("bad.toml:7: rule[0].limit: 0 is not in 1 ..= "), "{}", bad.stderr);
     assert!(lines[1].starts_with("bad.toml:13: rule[1].match.teir: unknown field"), "{}", bad.stderr);
+    std::fs::write(shell.dir.path().join("latin.toml"), b"# a\n# caf\xE9\n").unwrap();
+    shell.check(&["rules", "check", "latin.toml"], 1, "latin.toml:2: document: byte 0xE9 in column 6 is not UTF-8\n");
+    shell.write("long.toml", &"#".repeat((4 << 20) + 1));
+    shell.check(&["rules", "check", "long.toml"], 1, "long.toml:1: document: a document has at most 4194304 bytes");
+    shell.check(&["rules", "check", "."], 1, "tallyring: .: is a folder, not a file\n");
     shell.check(&["rules", "check", "nowhere.toml"], 1, "tallyring: nowhere.toml: No such file or directory");
     shell.check(&["rules", "check"], 2, "error: ");
 }
@@ -164,7 +169,7 @@ fn one_decision_from_the_shell_ends_as_scripts_need_it() {
     assert_eq!(shell.run(&[&["check"], &month[..]].concat()).code, 0);
     assert_eq!(shell.run(&[&["check"], &month[..]].concat()).code, 3);
     shell.check(&["reset", "acct"], 0, "the key has its whole budget again\n");
-    shell.check(&["reset", "acct"], 0, "nothing was counted under this key\n");
+    shell.check(&["reset", "acct"], 5, "nothing was counted under this key\n");
     assert_eq!(shell.run(&[&["check"], &month[..]].concat()).code, 0);
 
     check(&["k", "--limit", "2", "--window", "1h", "--cost", "0"], 0, "allowed: 2 of 2 left\n");
@@ -179,7 +184,9 @@ fn one_decision_from_the_shell_ends_as_scripts_need_it() {
         2,
         "error: the argument '[KEY]' cannot be used with",
     );
-    shell.check(&["reset", &"k".repeat(513)], 2, "tallyring: key: ");
+    shell.check(&["reset", &"k".repeat(513)], 2, "tallyring: key: 513 bytes is not in 1 ..= 512");
+    shell.check(&["reset", ""], 2, "tallyring: key: is empty\n");
+    check(&["", "--limit", "1", "--window", "1h"], 2, "tallyring: key: 0 bytes is not in 1 ..= 512\n");
 }
 
 #[test]
@@ -240,10 +247,147 @@ fn a_token_comes_from_a_file_or_the_environment_and_is_never_shown() {
     assert_eq!(said("g4teway"), (1, "tallyring: this token may read; to change anything takes an admin's\n".into()));
     assert_eq!(said("0perator"), (0, "version 1 is live\n".into()));
     shell.write("token", "0perator\n");
-    assert_eq!(shell.run(&["reset", "k", "--token-from", "token"]).code, 0);
+    assert_eq!(shell.run(&["reset", "k", "--token-from", "token"]).code, 5);
     shell.write("token", "two words\n");
     let bad = shell.run(&["reset", "k", "--token-from", "token"]);
     assert_eq!(bad.stderr, "tallyring: token: a token is 1 ..= 512 visible ASCII characters\n");
+    shell.write("token", "0perator\r\n");
+    assert_eq!(shell.run(&["reset", "k", "--token-from", "token"]).code, 5, "as an editor on Windows leaves it");
+    for (text, expect) in [
+        ("", "token: is empty: a token is 1 ..= 512 visible"),
+        ("\u{feff}0perator", "token: a token is 1 ..= 512 visible"),
+        (&*"x".repeat(5_000), "token: has more than 4096 bytes"),
+    ] {
+        shell.write("token", text);
+        let bad = shell.run(&["reset", "k", "--token-from", "token"]);
+        assert!(bad.code == 1 && bad.stderr.starts_with(&format!("tallyring: {expect}")), "{bad:?}");
+    }
     let check = ["check", "k", "--limit", "1", "--window", "1h"];
     assert_eq!((shell.run_as("g4teway", &check).code, shell.run_as("gu3ss", &check).code), (0, 4));
+}
+
+/// Rules of every kind of counter that somebody may have.
+const LAYERS: &str = r#"
+[[rule]]
+id = "charges"
+match = { tier = "free", route = "POST /v1/charges" }
+key = ["client"]
+algorithm = "fixed_window"
+limit = 2
+calendar = "month"
+
+[[rule]]
+id = "per-path"
+group = "path"
+match = { route = "/v1/*" }
+key = ["client", "method"]
+algorithm = "token_bucket"
+limit = 300
+window = "1h"
+
+[[rule]]
+id = "of-all"
+group = "all"
+key = []
+algorithm = "fixed_window"
+limit = 1000
+calendar = "month"
+
+[[rule]]
+id = "per-ip"
+group = "ip"
+key = ["ip"]
+algorithm = "fixed_window"
+limit = 10
+calendar = "month"
+"#;
+
+#[test]
+fn a_customer_has_every_budget_back_whatever_it_has_called() {
+    let shell = Shell::start(&["--shards", "2"]);
+    shell.write("rules.toml", LAYERS);
+    shell.check(&["rules", "push", "rules.toml"], 0, "version 1 is live\n");
+    let charge = ["check", "--client", "acme", "--tier", "free", "--ip", "203.0.113.9", "--method", "POST"];
+    let charge = [&charge[..], &["--path", "/v1/charges"]].concat();
+    assert_eq!([0, 0, 3], [(); 3].map(|()| shell.run(&charge).code));
+
+    let reset = shell.run(&["reset", "--client", "acme"]);
+    assert_eq!(reset.stdout, "charges acme: 0 of 2 left, now all again\n");
+    assert_eq!(reset.stderr, "tallyring: not reset: rule \"per-path\" counts each method apart: say --method METHOD\n");
+    assert_eq!(reset.code, 0);
+    let reset = ["reset", "--client", "acme", "--method", "POST"];
+    shell.check(&reset, 0, "per-path client=acme method=POST: 298 of 300 left, now all again\n");
+    shell.check(&reset, 5, "nothing was counted under charges, per-path, by version 1 of the rules\n");
+    assert_eq!(shell.run(&charge).code, 0, "it has its budget again");
+
+    // What many share is reset for who asks for just that.
+    shell.check(&["reset", "--rule", "of-all"], 0, "of-all (all): 997 of 1000 left, now all again\n");
+    shell.check(&["reset", "--ip", "203.0.113.9"], 0, "per-ip 203.0.113.9: 7 of 10 left, now all again\n");
+    shell.check(&["reset", "--client", "acme", "--rule", "charges"], 0, "charges acme: 1 of 2 left, now all again\n");
+}
+
+#[test]
+fn a_reset_that_makes_no_sense_says_what_is_missing() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.check(&["reset"], 2, "tallyring: reset: whose? a raw KEY, or --client, --tenant, --ip,");
+    shell.check(&["reset", "--tier", "free"], 2, "tallyring: reset: whose?");
+    shell.check(&["reset", "k", "--client", "acme"], 2, "error: the argument '[KEY]' cannot be used with");
+    let nothing = "nothing was counted of this: no rule has a counter for it, by version 0 of the rules\n";
+    shell.check(&["reset", "--client", "acme"], 5, nothing);
+    shell.write("rules.toml", LAYERS);
+    shell.run(&["rules", "push", "rules.toml"]);
+    let nobody = "tallyring: rule: \"nobody\" is the id of no rule that is live\n";
+    shell.check(&["reset", "--client", "acme", "--rule", "nobody"], 2, nobody);
+    let lacks = "tallyring: rule \"per-ip\" counts each ip apart: say --ip IP\n";
+    shell.check(&["reset", "--client", "acme", "--rule", "per-ip"], 2, lacks);
+    shell.check(&["reset", "--client", "a", "--native-addr", "127.0.0.1:9"], 4, "tallyring: 127.0.0.1:9: no store");
+}
+
+#[test]
+fn what_steers_a_terminal_is_shown_and_not_obeyed() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("rules.toml", RULES);
+    let push = ["rules", "push", "rules.toml", "--comment", "a\u{202e}b\u{1b}[2Jc"];
+    shell.check(&push, 0, "version 1 is live\n");
+    let table = shell.run(&["rules", "history"]).stdout;
+    assert!(table.trim_end().ends_with("a b [2Jc"), "{table:?}");
+    shell.write("odd.toml", "\u{202e} = 1\n# \u{2066}x\n");
+    let odd = shell.run(&["rules", "check", "odd.toml"]);
+    assert!(odd.code == 1 && !odd.stderr.contains('\u{202e}'), "{odd:?}");
+    shell.write("rules.toml", &RULES.replace("# for everybody", "# for \u{2066}everybody"));
+    let diff = shell.run(&["rules", "diff", "rules.toml"]).stdout;
+    assert!(diff.contains("+# for \\u{2066}everybody\n"), "{diff}");
+}
+
+#[test]
+fn a_misspelt_variable_is_warned_of() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("rules.toml", RULES);
+    let output = command()
+        .args(["rules", "check", "rules.toml"])
+        .current_dir(shell.dir.path())
+        .env("TALLYRING_HTTP_ADR", "127.0.0.1:1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let expect = "tallyring: warning: the variable TALLYRING_HTTP_ADR is not read: TALLYRING_HTTP_ADDR may be meant\n";
+    assert_eq!((output.status.code(), &*said), (Some(0), expect));
+}
+
+#[test]
+fn what_is_doubtful_is_said_when_a_file_is_checked_and_when_it_is_pushed() {
+    let shell = Shell::start(&["--shards", "1"]);
+    let text = "[defaults]\ntrusted_proxies = [\"::/0\"]\n[[rule]]\nid = \"all\"\nalgorithm = \"gcra\"\nlimit = 1\nwindow = \"1s\"\n";
+    shell.write("rules.toml", text);
+    for command in ["check", "push"] {
+        let said = shell.run(&["rules", command, "rules.toml"]);
+        let lines: Vec<&str> = said.stderr.lines().collect();
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(
+            lines[0].starts_with("rules.toml:2: defaults.trusted_proxies[0]: ::/0: everybody is trusted"),
+            "{said:?}"
+        );
+        assert!(lines[1].starts_with("rules.toml:3: rule[0].key: missing: all requests"), "{said:?}");
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.ends_with(" (warning)")), "{said:?}");
+    }
 }

@@ -207,3 +207,66 @@ fn help_and_the_process_list_show_no_way_to_say_a_token() {
     let help = String::from_utf8(output.stdout).unwrap();
     assert!(help.contains("--token-file <FILE>") && !help.contains("--token "), "{help}");
 }
+
+/// Runs `serve` with arguments that it must refuse at once, and never wait for.
+#[track_caller]
+fn check_refusal(args: &[&str], expect: &str) {
+    let mut child = command().arg("serve").args(args).stderr(Stdio::piped()).spawn().unwrap();
+    let give_up = std::time::Instant::now() + common::PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if std::time::Instant::now() > give_up {
+            child.kill().unwrap();
+            panic!("{args:?} is waited for");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(1), expect.to_owned()));
+}
+
+#[test]
+fn what_is_no_file_is_refused_and_not_waited_for() {
+    use rustix::fs::{CWD, Mode, mkfifoat};
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let pipe = at("pipe");
+    mkfifoat(CWD, &*pipe, Mode::RUSR | Mode::WUSR).unwrap();
+    let not_a_file = format!("{pipe}: is a named pipe, not a file\n");
+    check_refusal(&["--rules", &pipe], &format!("tallyring: {not_a_file}"));
+    check_refusal(&["--token-file", &pipe], &format!("tallyring: {not_a_file}"));
+    check_refusal(&["--config", &pipe], &format!("tallyring: {not_a_file}"));
+    check_refusal(&["--tls-cert", &pipe, "--tls-key", &pipe], &format!("tallyring: tls-cert: {not_a_file}"));
+    check_refusal(&["--data", &pipe], &format!("tallyring: data: {pipe}: is a named pipe, not a folder\n"));
+    let folder = at("data");
+    std::fs::create_dir_all(format!("{folder}/rules")).unwrap();
+    let edition = format!("{folder}/rules/00000000000000000001.rules");
+    mkfifoat(CWD, &*edition, Mode::RUSR | Mode::WUSR).unwrap();
+    let ports = ["--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--resp-addr", "127.0.0.1:0"];
+    let with_data = [&ports[..], &["--log-format", "json", "--data", &folder]].concat();
+    check_refusal(&with_data, &format!("tallyring: data: {edition}: is a named pipe, not a file\n"));
+}
+
+#[test]
+fn a_bad_token_file_is_told_in_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("tokens.toml");
+    let path_text = path.to_str().unwrap();
+    for (text, expect) in [
+        ("", "it names no token, so nobody could connect"),
+        ("# x\r\nclient = []\r\n", "it names no token, so nobody could connect"),
+        (&*"#".repeat(70_000), "has more than 65536 bytes"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        check_refusal(&["--token-file", path_text], &format!("tallyring: {path_text}: {expect}\n"));
+    }
+    check_refusal(&["--token-file", "/nowhere"], "tallyring: /nowhere: No such file or directory (os error 2)\n");
+}
+
+#[test]
+fn a_misspelt_variable_is_in_the_log() {
+    let mut node = command();
+    node.args(["serve", "--log-format", "json", "--http-addr", "127.0.0.1:0", "--data", "/dev/null/no"]);
+    let output = node.env("TALLYRING_SHARD", "3").output().unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert!(log.contains("the variable TALLYRING_SHARD is not read: TALLYRING_SHARDS may be meant"), "{log}");
+}

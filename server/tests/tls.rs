@@ -247,3 +247,78 @@ fn who_connects_and_says_nothing_is_cut_off_and_harms_nobody() {
     );
     assert!(scraped.contains("tallyring_connections{door=\"native\"} 0\n"), "{scraped}");
 }
+
+/// Runs a command against a node; how it ended, and what it said.
+fn operate(secure: &Secure, args: &[&str]) -> (i32, String) {
+    let output = command()
+        .args(args)
+        .env("TALLYRING_HTTP_ADDR", secure.node.http.to_string())
+        .env("TALLYRING_NATIVE_ADDR", secure.node.native.to_string())
+        .output()
+        .unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+}
+
+#[test]
+fn an_operators_commands_come_in_over_tls() {
+    let secure = Secure::start(&["--shards", "2"]);
+    let ca = secure.folder.put("ca.pem", &secure.authority.root());
+    let rules =
+        "[[rule]]\nid = \"a\"\nkey = [\"client\"]\nalgorithm = \"fixed_window\"\nlimit = 2\ncalendar = \"month\"\n";
+    let rules = secure.folder.put("rules.toml", rules);
+    let trusting = |args: &[&str]| operate(&secure, &[args, &["--tls-ca", &ca]].concat());
+    assert_eq!(trusting(&["rules", "push", &rules]), (0, "version 1 is live\n".to_owned()));
+    let (code, said) = trusting(&["check", "--client", "acme"]);
+    assert!(code == 0 && said.starts_with("allowed by a, by version 1 of the rules\n"), "{said}");
+    assert_eq!(trusting(&["reset", "--client", "acme"]), (0, "a acme: 1 of 2 left, now all again\n".to_owned()));
+    assert_eq!(trusting(&["reset", "k"]), (5, "nothing was counted under this key\n".to_owned()));
+    let address = format!("https://{}", secure.node.http);
+    let (code, said) = trusting(&["rules", "history", "--http-addr", &address]);
+    assert!(code == 0 && said.contains("\n*       1  "), "{said}");
+}
+
+#[test]
+fn an_operator_asks_for_the_name_that_it_called() {
+    let secure = Secure::start(&["--shards", "1", "--http-addr", "127.0.0.2:0"]);
+    let ca = secure.folder.put("ca.pem", &secure.authority.root());
+    let (code, said) = operate(&secure, &["rules", "pull", "--tls-ca", &ca]);
+    assert!(code == 4 && said.contains("TLS: invalid peer certificate: certificate not valid for name"), "{said}");
+}
+
+#[test]
+fn an_operator_who_trusts_another_or_nobody_is_told_so() {
+    let secure = Secure::start(&["--shards", "1"]);
+    let check = |args: &[&str], code: i32, expect: &str| {
+        let (ended, said) = operate(&secure, args);
+        assert!(ended == code && said.contains(expect), "{args:?}: {ended} {said}");
+    };
+    let other = secure.folder.put("other.pem", &Authority::new("another").root());
+    check(&["rules", "pull", "--tls-ca", &other], 4, "TLS: invalid peer certificate: UnknownIssuer");
+    check(&["check", "--client", "a", "--tls-ca", &other], 4, "its certificate is not from --tls-ca");
+    check(&["rules", "pull"], 4, "if it speaks TLS say --tls-ca");
+    check(&["check", "--client", "a"], 4, "or TLS (--tls-ca)");
+    check(&["rules", "pull", "--http-addr", "https://localhost:1"], 2, "https:// needs --tls-ca FILE");
+    check(&["rules", "pull", "--http-addr", "ftp://localhost:1"], 2, "\"ftp\" is neither http nor https");
+    let bad = secure.folder.put("bad.pem", "hello");
+    check(&["rules", "pull", "--tls-ca", &bad], 1, &format!("tls-ca: {bad}: no certificate in PEM"));
+    check(&["check", "--client", "a", "--tls-ca", &bad], 1, &format!("tls-ca: {bad}: no certificate in PEM"));
+    check(&["rules", "pull", "--tls-ca", "/nowhere"], 1, "tls-ca: /nowhere: No such file or directory");
+    check(&["rules", "pull", "--tls-cert", &other], 2, "the following required arguments were not provided");
+}
+
+#[test]
+fn an_operator_shows_a_certificate_where_the_node_asks_for_one() {
+    let ours = Authority::new("ours");
+    let folder = Folder::new();
+    let root = folder.put("ca.pem", &ours.root());
+    let papers = ours.issue();
+    let own = ours.issue();
+    let secure = Secure::start_with(ours, &papers, &["--shards", "1", "--tls-ca", &root]);
+    let (certificate, key) = (folder.put("own.pem", &own.certificate), folder.put("own.key", &own.key));
+    let check = ["check", "k", "--limit", "2", "--window", "1h", "--tls-ca", &root];
+    assert_eq!(operate(&secure, &check).0, 4, "it shows none");
+    let showing = [&check[..], &["--tls-cert", &certificate, "--tls-key", &key]].concat();
+    let (code, said) = operate(&secure, &showing);
+    assert!(code == 0 && said.starts_with("allowed: 1 of 2 left"), "{said}");
+}

@@ -5,16 +5,14 @@ mod request;
 mod verdict;
 
 use std::process::ExitCode;
-use std::time::Duration;
 
 use clap::Args;
-use tallyring_client::{Store, StoreConfig, StoreError};
 
+use self::request::Charge;
+pub(super) use self::request::{RequestArgs, live_rules};
+use super::access::AccessArgs;
 use super::exit::{Exit, Failure, end};
-use super::remote::TokenArgs;
-
-/// How long the store may take to be reached, and then to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+use super::native::{self, NativeArgs};
 
 /// What `check` takes.
 #[derive(Debug, Args)]
@@ -27,18 +25,20 @@ pub struct CheckArgs {
     #[command(flatten)]
     numbers: numbers::NumbersArgs,
     #[command(flatten)]
-    request: request::RequestArgs,
+    request: RequestArgs,
     /// Units that it costs; 0 only looks
     #[arg(long, value_name = "N", default_value_t = 1)]
     cost: u64,
+    /// How important the request is, by a name that rules give
+    #[arg(long, value_name = "NAME", conflicts_with = "key")]
+    priority: Option<String>,
     /// As JSON, for programs
     #[arg(long)]
     json: bool,
-    /// Where the store speaks the native protocol
-    #[arg(long, env = "TALLYRING_NATIVE_ADDR", value_name = "HOST:PORT", default_value = "127.0.0.1:4170")]
-    native_addr: String,
     #[command(flatten)]
-    token: TokenArgs,
+    native: NativeArgs,
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
 /// Asks for one decision.
@@ -49,33 +49,16 @@ pub fn run(args: &CheckArgs) -> ExitCode {
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     // What makes no sense is said before anybody is asked.
     let explicit = args.numbers.read(args.cost)?;
-    let token = args.token.read()?.unwrap_or_default();
+    let config = args.native.config(&args.access, "tallyring check")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::invalid)?;
     runtime.block_on(async {
-        let store = open(args.native_addr.clone(), token).await?;
+        let store = native::open(config).await?;
         match explicit {
             Some(explicit) => numbers::decide(&store, &explicit, args.json).await,
-            None => request::decide(store, &args.request, args.cost, args.json).await,
+            None => {
+                let charge = Charge { cost: args.cost, priority: args.priority.as_deref() };
+                request::decide(store, &args.request, charge, args.json).await
+            }
         }
     })
-}
-
-async fn open(address: String, token: String) -> Result<Store, Failure> {
-    let seeds = vec![address.clone()];
-    let (name, deadline) = ("tallyring check".to_owned(), PATIENCE);
-    let store = Store::open(StoreConfig { seeds, token, name, deadline, ..StoreConfig::default() });
-    if store.ready(PATIENCE).await {
-        Ok(store)
-    } else {
-        Err(Failure::unreachable(format!("{address}: no store answers")))
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
-        match error {
-            StoreError::Invalid { .. } => Failure::usage(error),
-            _ => Failure::unreachable(error),
-        }
-    }
 }

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::rules::visible::visible;
+
 /// What a command's exit code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
@@ -15,6 +17,8 @@ pub(super) enum Exit {
     Denied = 3,
     /// The node cannot be reached, or does not answer.
     Unreachable = 4,
+    /// There was nothing to do: of a reset, nothing was counted.
+    Nothing = 5,
 }
 
 impl From<Exit> for ExitCode {
@@ -55,7 +59,7 @@ pub(super) fn end(result: Result<Exit, Failure>) -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(Failure { exit, said }) => {
-            eprintln!("{said}");
+            eprintln!("{}", visible(&said));
             exit.into()
         }
     }

@@ -1,7 +1,7 @@
-//! A node at the other end of HTTP, as commands talk to it: one request a connection, bounded in time and size.
+//! A node at the other end of HTTP, encrypted or not, as commands talk to it: one request a connection, bounded in time and
+//! size.
 
-mod token;
-
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -10,11 +10,15 @@ use clap::Args;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
 
-pub(super) use self::token::TokenArgs;
+use super::access::AccessArgs;
 use super::exit::Failure;
 use crate::rules::text::Fault;
 
@@ -27,14 +31,21 @@ const ANSWER_MAX: Duration = Duration::from_secs(15);
 /// Longest answer, in bytes: the longest document, or a history.
 const ANSWER_BYTES_MAX: usize = 2 * RULES_BYTES_MAX;
 
-/// Which node, and as whom.
+/// Where a node is.
 #[derive(Debug, Args)]
-pub(super) struct RemoteArgs {
-    /// Where the node answers HTTP
+pub(super) struct HttpArgs {
+    /// Where the node answers HTTP; https:// in front, or --tls-ca, is for a node with TLS
     #[arg(long, env = "TALLYRING_HTTP_ADDR", value_name = "HOST:PORT", default_value = "127.0.0.1:4171")]
     http_addr: String,
+}
+
+/// Which node, and how to come in.
+#[derive(Debug, Args)]
+pub(super) struct RemoteArgs {
     #[command(flatten)]
-    token: TokenArgs,
+    http: HttpArgs,
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
 /// A node.
@@ -42,6 +53,7 @@ pub(super) struct RemoteArgs {
 pub(super) struct Remote {
     address: String,
     token: Option<String>,
+    tls: Option<Arc<ClientConfig>>,
 }
 
 /// What a node answered, if it did what it was asked for.
@@ -78,10 +90,32 @@ impl From<RemoteError> for Failure {
 }
 
 impl RemoteArgs {
-    /// The node, with the token read.
+    /// The node, with the token and the certificates read.
     pub(super) fn remote(&self) -> Result<Remote, Failure> {
-        let address = self.http_addr.trim_start_matches("http://").trim_end_matches('/');
-        Ok(Remote { address: address.to_owned(), token: self.token.read()? })
+        self.http.remote(&self.access)
+    }
+}
+
+impl HttpArgs {
+    /// The node, with the token and the certificates read.
+    ///
+    /// # Errors
+    /// One of them is no good, or the address asks for TLS and nobody says whom to trust.
+    pub(super) fn remote(&self, access: &AccessArgs) -> Result<Remote, Failure> {
+        let (scheme, address) = self.http_addr.split_once("://").unwrap_or(("", &self.http_addr));
+        let tls = access.tls.http()?;
+        match (scheme, &tls) {
+            ("" | "https", Some(_)) | ("" | "http", None) => {}
+            ("http", Some(_)) => {
+                return Err(Failure::usage("http-addr: http:// is not encrypted, and --tls-ca is there"));
+            }
+            ("https", None) => {
+                let whom = "https:// needs --tls-ca FILE, the roots to trust: those of the system are not asked";
+                return Err(Failure::usage(format!("http-addr: {whom}")));
+            }
+            _ => return Err(Failure::usage(format!("http-addr: {scheme:?} is neither http nor https"))),
+        }
+        Ok(Remote { address: address.trim_end_matches('/').to_owned(), token: access.token.read()?, tls })
     }
 }
 
@@ -99,7 +133,8 @@ impl Remote {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| RemoteError::Unreachable(error.to_string()))?;
         let answered = runtime.block_on(async {
-            let patience = tokio::time::timeout(CONNECT_MAX + ANSWER_MAX, exchange(&self.address, request));
+            let patience =
+                tokio::time::timeout(CONNECT_MAX + ANSWER_MAX, exchange(&self.address, self.tls.clone(), request));
             patience.await.unwrap_or_else(|_| Err("it does not answer in time".to_owned()))
         });
         let (status, answer) =
@@ -127,13 +162,30 @@ impl Remote {
 
 /// # Errors
 /// Why nobody has answered.
-async fn exchange(address: &str, request: Request<Full<Bytes>>) -> Result<(StatusCode, Answer), String> {
+async fn exchange(
+    address: &str,
+    tls: Option<Arc<ClientConfig>>,
+    request: Request<Full<Bytes>>,
+) -> Result<(StatusCode, Answer), String> {
     let connected = tokio::time::timeout(CONNECT_MAX, TcpStream::connect(address)).await;
     let stream = connected.map_err(|_| "it does not accept the connection".to_owned())?;
     let stream = stream.map_err(|error| error.to_string())?;
+    let Some(tls) = tls else { return ask_over(stream, request).await };
+    let host = address.rsplit_once(':').map_or(address, |(host, _port)| host).trim_matches(['[', ']']);
+    let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
+    let agreed = tokio::time::timeout(CONNECT_MAX, TlsConnector::from(tls).connect(name, stream)).await;
+    let stream = agreed.map_err(|_| "it does not agree on keys".to_owned())?;
+    ask_over(stream.map_err(|error| format!("TLS: {error}"))?, request).await
+}
+
+async fn ask_over(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    request: Request<Full<Bytes>>,
+) -> Result<(StatusCode, Answer), String> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
     tokio::spawn(connection);
-    let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
+    let response = sender.send_request(request).await;
+    let response = response.map_err(|error| format!("no answer in HTTP, if it speaks TLS say --tls-ca: {error}"))?;
     let (parts, body) = response.into_parts();
     let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|error| error.to_string())?.to_bytes();
     let body = String::from_utf8(body.into()).map_err(|_| "the answer is not text".to_owned())?;

@@ -16,16 +16,19 @@ mod tally;
 mod time;
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tallyring_protocol::rules::{RuleSet, parse};
+use tallyring_protocol::rules::RuleSet;
 
 use self::input::Input;
 use self::judge::Judge;
 use self::order::Merge;
 use self::report::Report;
+use super::exit::{Exit, Failure, end};
+use super::rules_file;
+use crate::rules::visible::visible;
 
 /// Logs of one run; each is an open file.
 const LOGS_MAX: usize = 1_000;
@@ -40,7 +43,7 @@ pub struct ReplayArgs {
     /// Access logs in combined or common format or as JSON lines, gzipped or not, in any order; - is stdin.
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
-    /// The rules, in TOML or JSON.
+    /// The rules, in TOML or JSON; - is stdin.
     #[arg(long, value_name = "FILE")]
     rules: PathBuf,
     /// Print JSON instead of a table.
@@ -53,49 +56,48 @@ pub struct ReplayArgs {
 
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> ExitCode {
-    match replay(args) {
-        Ok(exit) => exit,
-        Err(errors) => {
-            errors.iter().for_each(|error| eprintln!("tallyring: replay: {error}"));
-            ExitCode::FAILURE
-        }
-    }
+    end(replay(args))
 }
 
-/// A report on half a log is shown, and ends with 1: a script must not take it for the whole.
-fn replay(args: &ReplayArgs) -> Result<ExitCode, Vec<String>> {
-    let one = |error: String| vec![error];
-    let rules = read_rules(&args.rules)?;
-    let inputs = open(&args.logs).map_err(one)?;
-    let report = judge(inputs, &rules);
-    report.remarks().iter().for_each(|remark| eprintln!("tallyring: replay: {remark}"));
-    let page = args.html.as_ref().map(|path| (path, report::html::page(&report)));
-    if let Some((path, page)) = page {
-        std::fs::write(path, page).map_err(|error| one(format!("{}: {error}", path.display())))?;
+/// A report on half a log is shown, and ends with 1: a script must not take it for the whole. On nothing there is none.
+fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
+    let (_, rules) = rules_file::load(args.rules.clone())?;
+    let report = judge(open(&args.logs)?, &rules);
+    if report.is_of_nothing() {
+        return Err(Failure::invalid(said(report.failures())));
     }
-    let text = if args.json { report::json::text(&report) } else { report::table::text(&report) };
+    eprint!(
+        "{}",
+        visible(&report.remarks().iter().map(|remark| format!("tallyring: replay: {remark}\n")).collect::<String>())
+    );
+    if let Some(path) = &args.html {
+        std::fs::write(path, report::html::page(&report))
+            .map_err(|error| Failure::invalid(said(&[format!("{}: {error}", path.display())])))?;
+    }
+    let text =
+        if args.json { report::json::text(&report) } else { visible(&report::table::text(&report)).into_owned() };
     match std::io::stdout().write_all(text.as_bytes()) {
         // Whoever read our output has had enough of it.
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(one(format!("stdout: {error}"))),
-        _ if report.is_whole() => Ok(ExitCode::SUCCESS),
-        _ => Ok(ExitCode::FAILURE),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::invalid(said(&[format!("stdout: {error}")])))
+        }
+        _ => Ok(if report.is_whole() { Exit::Good } else { Exit::Invalid }),
     }
 }
 
-/// The rules of a file; what is wrong with them as `FILE:LINE: field: reason`. Warnings go to stderr.
-fn read_rules(path: &Path) -> Result<RuleSet, Vec<String>> {
-    let file = super::rules_file::read(path.to_owned()).map_err(|error| vec![error])?;
-    let named = |fault: &_| format!("{}:{fault}", path.display());
-    let parsed = parse(file.text.as_str()).map_err(|faults| faults.iter().map(named).collect::<Vec<_>>())?;
-    parsed.warnings.iter().for_each(|warning| eprintln!("warning: {}", named(warning)));
-    Ok(parsed.rules)
+/// Errors as lines of a failure, which begins the first.
+fn said(errors: &[String]) -> String {
+    let lines: Vec<String> = errors.iter().map(|error| format!("replay: {error}")).collect();
+    lines.join("\ntallyring: ")
 }
 
-fn open(logs: &[PathBuf]) -> Result<Vec<Input>, String> {
+fn open(logs: &[PathBuf]) -> Result<Vec<Input>, Failure> {
     if logs.len() > LOGS_MAX {
-        return Err(format!("{} logs are too many: at most {LOGS_MAX} at once", logs.len()));
+        let many = format!("{} logs are too many: at most {LOGS_MAX} at once", logs.len());
+        return Err(Failure::invalid(said(&[many])));
     }
-    logs.iter().map(|path| Input::open(path)).collect()
+    let inputs: Result<Vec<Input>, String> = logs.iter().map(|path| Input::open(path)).collect();
+    inputs.map_err(|error| Failure::invalid(said(&[error])))
 }
 
 /// Replays the logs as one.

@@ -1,28 +1,89 @@
-//! A file of rules, as commands read it.
+//! A file of rules, as commands read it: what is wrong with it is said a line each, as compilers do, so that editors can follow.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
+use tallyring_protocol::rules::RuleSet;
 
+use super::exit::{Exit, Failure};
 use crate::config::RulesFile;
+use crate::rules::text::{Fault, Faults, Text};
+use crate::rules::visible::visible;
+use crate::sys::file::{self, FileError};
 
-/// Reads a file of rules. What stands in it is not looked at.
-///
-/// # Errors
-/// One line: the file and why it cannot be read.
-pub(super) fn read(path: PathBuf) -> Result<RulesFile, String> {
-    let text = read_text(&path).map_err(|reason| format!("{}: {reason}", path.display()))?;
-    Ok(RulesFile { path, text: text.into() })
+/// Why there is no text of rules.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ReadError {
+    /// The file cannot be read.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: FileError,
+    },
+    /// What stands in it is no text, or too long.
+    #[error("{}:{faults}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        faults: Faults,
+    },
 }
 
-fn read_text(path: &Path) -> Result<String, String> {
-    let mut text = String::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    file.take(RULES_BYTES_MAX as u64 + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() > RULES_BYTES_MAX {
-        return Err(format!("longer than a rules document may be, {RULES_BYTES_MAX} bytes"));
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Failure {
+        match error {
+            ReadError::File { .. } => Failure::invalid(error),
+            ReadError::Text { path, faults } => faulty(&path, &faults.0),
+        }
     }
-    Ok(text)
+}
+
+/// Reads a file of rules. What it says is not looked at.
+///
+/// # Errors
+/// [`ReadError`]: it is no file, or no text.
+pub(super) fn read(path: PathBuf) -> Result<RulesFile, ReadError> {
+    let bytes = file::open(&path).and_then(|file| read_all(file));
+    into_text(path, bytes)
+}
+
+/// Reads rules that make sense; - is stdin. Warnings go to stderr.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub(super) fn load(path: PathBuf) -> Result<(RulesFile, RuleSet), Failure> {
+    let file =
+        if path.as_os_str() == "-" { into_text("stdin".into(), read_all(std::io::stdin()))? } else { read(path)? };
+    let (set, warnings) = file.text.compile().map_err(|faults| faulty(&file.path, &faults.0))?;
+    for warning in warnings {
+        eprintln!("{}", visible(&format!("{}:{warning} (warning)", file.path.display())));
+    }
+    Ok((file, set))
+}
+
+/// What is wrong with a file.
+pub(super) fn faulty(path: &Path, faults: &[Fault]) -> Failure {
+    let mut said = String::new();
+    for fault in faults {
+        let newline = if said.is_empty() { "" } else { "\n" };
+        write!(said, "{newline}{}:{fault}", path.display()).expect("writing to a string cannot fail");
+    }
+    Failure { exit: Exit::Invalid, said }
+}
+
+/// One byte more than a document may have: a text that is too long says so in its own words.
+fn read_all(from: impl std::io::Read) -> Result<Vec<u8>, FileError> {
+    file::read_all(from.take(RULES_BYTES_MAX as u64 + 1), RULES_BYTES_MAX + 1)
+}
+
+fn into_text(path: PathBuf, bytes: Result<Vec<u8>, FileError>) -> Result<RulesFile, ReadError> {
+    match bytes.map(Text::read) {
+        Ok(Ok(text)) => Ok(RulesFile { path, text }),
+        Ok(Err(faults)) => Err(ReadError::Text { path, faults }),
+        Err(source) => Err(ReadError::File { path, source }),
+    }
 }

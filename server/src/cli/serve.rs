@@ -16,12 +16,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 use tracing_subscriber::EnvFilter;
 
-use super::{fail, rules_file};
+use super::{environment, fail, rules_file};
 use crate::config::{ByteSize, Config, NodeNumber, Shards};
 use crate::entrance::CrowdBounds;
 use crate::entrance::tls::TlsFiles;
 use crate::node::Node;
+use crate::sys::file;
 use crate::tokens;
+
+/// Bytes of a file of settings.
+const CONFIG_BYTES_MAX: usize = 1 << 20;
 
 /// What `serve` takes.
 #[derive(Debug, Args)]
@@ -114,6 +118,7 @@ pub fn run(args: ServeArgs) -> ExitCode {
         Err(error) => return fail(error),
     };
     start_log(log_format);
+    environment::mistakes().iter().for_each(|mistake| tracing::warn!("{mistake}"));
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(error),
@@ -189,6 +194,7 @@ impl Settings {
     fn into_config(self) -> Result<Config, String> {
         let default = Config::default();
         let (tls, crowd) = (self.tls_files()?, self.crowd(default.crowd));
+        let rules = self.rules.map(rules_file::read).transpose();
         let tokens = self.token_file.as_deref().map(tokens::file::read).transpose();
         let config = Config {
             native_addr: self.native_addr.unwrap_or(default.native_addr),
@@ -200,7 +206,7 @@ impl Settings {
             node_id: self.node_id.unwrap_or_default(),
             zone: self.zone.unwrap_or_default(),
             data: self.data,
-            rules: self.rules.map(rules_file::read).transpose()?,
+            rules: rules.map_err(|error| error.to_string())?,
             tokens: tokens.map_err(|error| error.to_string())?.unwrap_or_default(),
             token_file: self.token_file,
             tls,
@@ -236,7 +242,9 @@ impl Settings {
 
 /// Reads a TOML file; an error says file, line and column.
 fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let refused = |reason: String| format!("{}: {reason}", path.display());
+    let bytes = file::read(path, CONFIG_BYTES_MAX).map_err(|error| refused(error.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|_| refused("is not UTF-8".to_owned()))?;
     toml::from_str(&text).map_err(|error| {
         let (line, column) = position(&text, error.span().map_or(0, |span| span.start));
         let message = error.message().lines().collect::<Vec<_>>().join(" ");

@@ -2,7 +2,6 @@
 //!
 //! A connection keeps the certificate it was opened under; only the next ones see the new one, so none is dropped.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -18,9 +17,10 @@ use sha2::{Digest, Sha256};
 use tallyring_protocol::ALPN;
 
 use crate::observe::door::Door;
+use crate::sys::file;
 
 /// Bytes of one file of certificates.
-const FILE_BYTES_MAX: u64 = 1 << 20;
+const FILE_BYTES_MAX: usize = 1 << 20;
 
 /// Where the certificate is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,17 +114,7 @@ impl Certificates {
 }
 
 fn read(flag: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
-    let refuse = |reason: String| TlsError { flag, path: path.to_owned(), reason };
-    let read = |path: &Path| -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(path)?, FILE_BYTES_MAX + 1), &mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = read(path).map_err(|error| refuse(error.to_string()))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(refuse(format!("more than {FILE_BYTES_MAX} bytes")));
-    }
-    Ok(bytes)
+    file::read(path, FILE_BYTES_MAX).map_err(|error| fault(flag, path, error.to_string()))
 }
 
 fn configs(files: &TlsFiles, content: &Content) -> Result<[Arc<ServerConfig>; Door::ALL.len()], TlsError> {

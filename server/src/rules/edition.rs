@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::text::Text;
+use super::visible::is_hidden;
 
 /// Longest name of an author, in bytes; longer ones are cut.
 pub const AUTHOR_BYTES_MAX: usize = 128;
@@ -48,7 +49,7 @@ impl<const MAX: usize> Label<MAX> {
 
 impl<const MAX: usize> From<&str> for Label<MAX> {
     fn from(text: &str) -> Label<MAX> {
-        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let line: String = text.chars().map(|c| if is_hidden(c) { ' ' } else { c }).collect();
         let line = line.trim();
         Label(line[..line.floor_char_boundary(MAX)].to_owned())
     }
@@ -79,6 +80,7 @@ mod tests {
         check("alice", "alice");
         check(" two\nlines ", "two line");
         check("\u{1b}[31mred", "[31mred");
+        check("a\u{202e}b\u{2069}c", "a b c");
         check("ééééé", "éééé");
         check("aééééé", "aééé");
     }

@@ -10,7 +10,7 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,7 @@ use tallyring_protocol::bounds::RULES_BYTES_MAX;
 
 use super::book::{Book, EDITIONS_MAX};
 use super::edition::{COMMENT_BYTES_MAX, Edition, Imprint};
+use crate::sys::file::{self, FileError};
 
 /// The first words of a file.
 const MAGIC: &str = "tallyring rules 1 ";
@@ -30,7 +31,7 @@ const EXTENSION: &str = "rules";
 const DRAFT: &str = "draft";
 
 /// Longest file, in bytes: the longest text, and a header whose every character was escaped.
-const FILE_BYTES_MAX: u64 = RULES_BYTES_MAX as u64 + 8 * COMMENT_BYTES_MAX as u64;
+const FILE_BYTES_MAX: usize = RULES_BYTES_MAX + 8 * COMMENT_BYTES_MAX;
 
 /// Files looked at: the history, and what a stop in the middle of forgetting may have left.
 const FILES_MAX: usize = 4 * EDITIONS_MAX;
@@ -72,7 +73,7 @@ impl Shelf {
     /// # Errors
     /// [`ShelfError`] names the file that is damaged, or the folder that cannot be read or written.
     pub fn open(folder: &Path) -> Result<(Shelf, Book), ShelfError> {
-        fs::create_dir_all(folder).map_err(|error| ShelfError::new(folder, error))?;
+        file::make_folder(folder).map_err(|error| ShelfError::new(folder, error))?;
         let shelf = Shelf { folder: folder.to_owned() };
         let book = shelf.read()?;
         Ok((shelf, book))
@@ -84,7 +85,12 @@ impl Shelf {
     /// The disk is full, broken, or not ours. The edition may be there after a restart all the same.
     pub fn write(&self, lineage: u64, edition: &Edition) -> io::Result<()> {
         let draft = self.folder.join(DRAFT);
-        let mut file = File::create(&draft)?;
+        // Whatever has the draft's name is none of ours, or half of one: never written through, be it a link or a pipe.
+        match fs::remove_file(&draft) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = File::create_new(&draft)?;
         file.write_all(&encode(lineage, edition))?;
         file.sync_all()?;
         fs::rename(&draft, self.place(edition.imprint.version))?;
@@ -153,19 +159,19 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn read_file(path: &Path) -> Result<(u64, Edition), ShelfError> {
-    let broken = |error: io::Error| ShelfError::new(path, error);
-    let mut text = String::new();
-    File::open(path).map_err(broken)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(broken)?;
+    let bytes = file::read(path, FILE_BYTES_MAX).map_err(|error| match error {
+        FileError::TooLarge { .. } => ShelfError::new(path, "is longer than any rules document"),
+        error => ShelfError::new(path, error),
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| ShelfError::new(path, DAMAGED))?;
     decode(&text).map_err(|reason| ShelfError::new(path, reason))
 }
+
+const DAMAGED: &str = "is damaged or was edited: restore it, or move it away together with all later versions";
 
 /// # Errors
 /// What is wrong with the file and what to do.
 fn decode(text: &str) -> Result<(u64, Edition), &'static str> {
-    const DAMAGED: &str = "is damaged or was edited: restore it, or move it away together with all later versions";
-    if text.len() as u64 > FILE_BYTES_MAX {
-        return Err("is longer than any rules document");
-    }
     let (sum, body) = text.strip_prefix(MAGIC).and_then(|rest| rest.split_once('\n')).ok_or(DAMAGED)?;
     if sum != hex(&Sha256::digest(body.as_bytes())) {
         return Err(DAMAGED);
@@ -248,9 +254,33 @@ mod tests {
             &format!("D/{}: is from another history", name(3)),
         );
         check(
-            |dir| fs::write(dir.join(name(4)), vec![b'x'; FILE_BYTES_MAX as usize + 1]).unwrap(),
+            |dir| fs::write(dir.join(name(4)), vec![b'x'; FILE_BYTES_MAX + 1]).unwrap(),
             &format!("D/{}: is longer than any", name(4)),
         );
+        check(|dir| fs::write(dir.join(name(3)), b"\xFF").unwrap(), &format!("D/{}: is damaged or", name(3)));
+        check(|dir| pipe(&dir.join(name(4))), &format!("D/{}: is a named pipe, not a file", name(4)));
+        check(|dir| fs::create_dir(dir.join(name(4))).unwrap(), &format!("D/{}: is a folder, not a file", name(4)));
+    }
+
+    fn pipe(path: &Path) {
+        use rustix::fs::{CWD, Mode, mkfifoat};
+        mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_written_through_what_has_the_name_of_the_draft() {
+        let dir = three();
+        let (shelf, _) = Shelf::open(dir.path()).unwrap();
+        let (draft, other) = (dir.path().join(DRAFT), dir.path().join("other"));
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, &draft).unwrap();
+        shelf.write(9, &edition(4, "text")).unwrap();
+        pipe(&draft);
+        shelf.write(9, &edition(5, "text")).unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
+        assert_eq!(Shelf::open(dir.path()).unwrap().1.version().version, 5);
+        fs::create_dir(&draft).unwrap();
+        assert!(shelf.write(9, &edition(6, "text")).is_err());
     }
 
     #[test]

@@ -144,8 +144,11 @@ fn the_rules_of_a_tier_speak_of_that_tier_alone() {
         let error = rules.publish(&push(change, Expect::Anything)).unwrap_err();
         assert_eq!(error.to_string(), expect);
     };
-    check(tiered("a", "pro", 1), "rule[0].match.tier: \"pro\" is not \"free\"");
-    check(rule("a", 1), "rule[0].match.tier: \"none\" is not \"free\"");
+    check(
+        tiered("a", "pro", 1),
+        "rule[0].match.tier: \"pro\" is another tier: every rule here has to say tier = \"free\"",
+    );
+    check(rule("a", 1), "rule[0].match.tier: missing: every rule here has to say tier = \"free\"");
     check("[defaults]\nenforce = false\n".into(), "defaults: are not a tier's: change them in the whole document");
     assert_eq!(rules.live().version, RulesVersion::NONE);
 }

@@ -16,6 +16,23 @@ impl From<String> for Text {
 }
 
 impl Text {
+    /// The text that bytes are.
+    ///
+    /// # Errors
+    /// They are too many, or not UTF-8: which of them, and on which line.
+    pub fn read(bytes: Vec<u8>) -> Result<Text, Faults> {
+        if bytes.len() > RULES_BYTES_MAX {
+            return Err(unreadable(1, format!("a document has at most {RULES_BYTES_MAX} bytes, this one has more")));
+        }
+        String::from_utf8(bytes).map(Text).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let (before, byte) = (&error.as_bytes()[..at], error.as_bytes()[at]);
+            let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            unreadable(line, format!("byte {byte:#04X} in column {column} is not UTF-8"))
+        })
+    }
+
     /// The text of a document.
     pub fn of(document: &Document, syntax: Syntax) -> Text {
         let written = match syntax {
@@ -90,6 +107,11 @@ impl Faults {
     }
 }
 
+/// A fault of the whole text: it cannot be read at all.
+fn unreadable(line: usize, reason: String) -> Faults {
+    Faults(vec![Fault { line: Some(line), path: "document".to_owned(), reason }])
+}
+
 fn first_of(faults: &[Fault]) -> String {
     match faults {
         [] => "it makes no sense".to_owned(),
@@ -127,6 +149,16 @@ priorities = { low = "0.5", high = "always" }
             let (again, _) = text.compile().unwrap_or_else(|faults| panic!("{faults}\n{}", text.as_str()));
             assert_eq!(again.document(), set.document(), "{}", text.as_str());
         }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told_by_their_line() {
+        let check =
+            |bytes: &[u8], expect: &str| assert_eq!(Text::read(bytes.to_vec()).unwrap_err().to_string(), expect);
+        check(b"# a\n# caf\xE9 x\n", "2: document: byte 0xE9 in column 6 is not UTF-8");
+        check(b"\xFF", "1: document: byte 0xFF in column 1 is not UTF-8");
+        check(&vec![b' '; RULES_BYTES_MAX + 1], "1: document: a document has at most 4194304 bytes, this one has more");
+        assert_eq!(Text::read(TOML.into()), Ok(Text(TOML.to_owned())));
     }
 
     #[test]

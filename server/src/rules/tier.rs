@@ -52,8 +52,10 @@ impl Tier {
             faults.push(("defaults".to_owned(), "are not a tier's: change them in the whole document".to_owned()));
         }
         for (at, rule) in document.rule.iter().enumerate().filter(|(_, rule)| !self.owns(rule)) {
-            let found = rule.matches.tier.as_deref().unwrap_or("none");
-            faults.push((format!("rule[{at}].match.tier"), format!("{found:?} is not {:?}", self.0)));
+            let found = rule.matches.tier.as_deref();
+            let found = found.map_or("missing".to_owned(), |other| format!("{other:?} is another tier"));
+            let allowed = format!("every rule here has to say tier = {:?}", self.0);
+            faults.push((format!("rule[{at}].match.tier"), format!("{found}: {allowed}")));
         }
         if faults.is_empty() {
             return Ok(&document.rule);

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::{TokenHash, Tokens, TokensError};
+use crate::sys::file::{self, FileError};
 
 /// Bytes of a token file: six hashes, and comments.
 const FILE_BYTES_MAX: usize = 64 * 1_024;
@@ -20,8 +21,8 @@ pub enum TokenFileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
+        /// What the system says, or what it is.
+        source: FileError,
     },
     /// It is no token file.
     #[error(
@@ -84,8 +85,15 @@ impl TryFrom<String> for HexHash {
 /// # Errors
 /// [`TokenFileError`], which says where, and never what stands there.
 pub fn read(path: &Path) -> Result<Tokens, TokenFileError> {
-    let bytes = std::fs::read(path).map_err(|source| TokenFileError::Read { path: path.to_owned(), source })?;
-    parse(path, &bytes)
+    parse(path, &read_bytes(path)?)
+}
+
+/// The bytes of a file that holds tokens.
+///
+/// # Errors
+/// It cannot be read, or is larger than any token file is.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, TokenFileError> {
+    file::read(path, FILE_BYTES_MAX).map_err(|source| TokenFileError::Read { path: path.to_owned(), source })
 }
 
 /// The tokens of a file that was read.
@@ -123,6 +131,12 @@ mod tests {
         let error = parse(Path::new("t.toml"), text.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(expect), "{text:?}: {error}");
         assert!(!error.contains("s3cret"), "a token is in the log: {error}");
+    }
+
+    #[test]
+    fn a_file_may_come_from_windows() {
+        let text = format!("\u{feff}# who\r\nclient = [\r\n  \"{}\",\r\n]\r\n", ABC.to_uppercase());
+        assert_eq!(parse(Path::new("t.toml"), text.as_bytes()).unwrap().client, [TokenHash::of("abc")]);
     }
 
     #[test]

@@ -6,9 +6,13 @@ use clap::Args;
 use tallyring_protocol::bounds::TOKEN_BYTES_MAX;
 
 use super::super::exit::Failure;
+use crate::sys::file;
 
 /// The variable that the token may stand in.
 const VARIABLE: &str = "TALLYRING_TOKEN";
+
+/// Bytes of a file with a token, what stands around it included.
+const FILE_BYTES_MAX: usize = 4 * 1_024;
 
 /// Where the token is.
 #[derive(Debug, Args)]
@@ -24,15 +28,18 @@ impl TokenArgs {
         let (place, token) = match &self.token_from {
             Some(path) => {
                 let place = path.display().to_string();
-                let text = std::fs::read_to_string(path);
-                let text = text.map_err(|error| Failure::invalid(format!("{place}: {error}")))?;
-                (place, Some(text.trim().to_owned()))
+                let bytes = file::read(path, FILE_BYTES_MAX);
+                let bytes = bytes.map_err(|error| Failure::invalid(format!("{place}: {error}")))?;
+                // No token has a byte that is replaced here.
+                (place, Some(String::from_utf8_lossy(bytes.trim_ascii()).into_owned()))
             }
             None => (VARIABLE.to_owned(), std::env::var(VARIABLE).ok().filter(|token| !token.is_empty())),
         };
         match token {
             Some(token) if !is_token(&token) => {
-                Err(Failure::invalid(format!("{place}: a token is 1 ..= {TOKEN_BYTES_MAX} visible ASCII characters")))
+                let found = if token.is_empty() { "is empty: " } else { "" };
+                let allowed = format!("a token is 1 ..= {TOKEN_BYTES_MAX} visible ASCII characters");
+                Err(Failure::invalid(format!("{place}: {found}{allowed}")))
             }
             token => Ok(token),
         }

@@ -53,7 +53,7 @@ impl NumbersArgs {
     /// The question, if it is one by explicit numbers.
     pub(super) fn read(&self, cost: u64) -> Result<Option<Explicit>, Failure> {
         let Some(raw) = &self.key else { return Ok(None) };
-        let key = Key::raw(raw.as_bytes()).map_err(|error| Failure::usage(format!("key: {error}")))?;
+        let key = Key::raw(raw.as_bytes()).map_err(Failure::usage)?;
         let ask = Ask::try_new(cost, self.keep, self.force).map_err(Failure::usage)?;
         Ok(Some(Explicit { key, limit: self.limit()?, ask }))
     }

@@ -17,7 +17,7 @@ use super::verdict::{Verdict, Wait};
 /// The request, as far as a gateway would know it.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "By the rules that are live")]
-pub(super) struct RequestArgs {
+pub(in super::super) struct RequestArgs {
     /// Who it is
     #[arg(long, value_name = "NAME", conflicts_with = "key")]
     client: Option<String>,
@@ -30,21 +30,18 @@ pub(super) struct RequestArgs {
     /// Where it comes from
     #[arg(long, value_name = "IP", conflicts_with = "key")]
     ip: Option<IpAddr>,
-    /// The method
-    #[arg(long, value_name = "METHOD", default_value = "GET")]
-    method: String,
-    /// The path
-    #[arg(long, value_name = "PATH", default_value = "/")]
-    path: String,
+    /// The method [default: GET]
+    #[arg(long, value_name = "METHOD", conflicts_with = "key")]
+    method: Option<String>,
+    /// The path [default: /]
+    #[arg(long, value_name = "PATH", conflicts_with = "key")]
+    path: Option<String>,
     /// A header
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair, conflicts_with = "key")]
     headers: Vec<(String, String)>,
     /// What the application knows besides
     #[arg(long = "attr", value_name = "NAME=VALUE", value_parser = pair, conflicts_with = "key")]
     attributes: Vec<(String, String)>,
-    /// How important it is
-    #[arg(long, value_name = "NAME", conflicts_with = "key")]
-    priority: Option<String>,
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -53,11 +50,10 @@ fn pair(text: &str) -> Result<(String, String), String> {
 }
 
 /// Fetches the rules, decides as a gateway would, and says what was decided.
-pub(super) async fn decide(store: Store, args: &RequestArgs, cost: u64, json: bool) -> Result<Exit, Failure> {
-    let (version, document) = store.rules().await?;
-    let baked_in = RuleSet::from_json(&document).map_err(Failure::invalid)?;
+pub(super) async fn decide(store: Store, args: &RequestArgs, charge: Charge<'_>, json: bool) -> Result<Exit, Failure> {
+    let (version, baked_in) = live_rules(&store).await?;
     let config = RateLimiterConfig { baked_in, follows_store: false, ..RateLimiterConfig::default() };
-    let decision = args.check(&RateLimiter::new(store, config), cost).await;
+    let decision = args.check(&RateLimiter::new(store, config), charge).await;
     if decision.checks.iter().any(|check| matches!(check.source, Source::Fallback | Source::Mode)) {
         return Err(Failure::unreachable("the store went away before it had decided"));
     }
@@ -65,20 +61,64 @@ pub(super) async fn decide(store: Store, args: &RequestArgs, cost: u64, json: bo
     Ok(if decision.allowed { Exit::Good } else { Exit::Denied })
 }
 
+/// What a request costs, and how important it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Charge<'a> {
+    pub(super) cost: u64,
+    pub(super) priority: Option<&'a str>,
+}
+
+/// The rules that are live, and which they are.
+pub(in super::super) async fn live_rules(store: &Store) -> Result<(RulesVersion, RuleSet), Failure> {
+    let (version, document) = store.rules().await?;
+    Ok((version, RuleSet::from_json(&document).map_err(Failure::invalid)?))
+}
+
 impl RequestArgs {
-    async fn check(&self, limiter: &RateLimiter, cost: u64) -> Decision {
-        let (headers, attributes): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            (self.headers.iter().cloned().collect(), self.attributes.iter().cloned().collect());
-        let subject = Subject {
-            client: self.client.as_deref(),
-            tenant: self.tenant.as_deref(),
-            tier: self.tier.as_deref(),
-            ip: self.ip,
-            headers: &headers,
-            attributes: &attributes,
-            ..Subject::new(&self.method, &self.path)
-        };
-        limiter.check(&Call { cost, priority: self.priority.as_deref(), ..Call::new(subject) }).await
+    /// Whether nothing in it says who is meant.
+    pub(in super::super) fn names_nobody(&self) -> bool {
+        self.client.is_none()
+            && self.tenant.is_none()
+            && self.ip.is_none()
+            && self.headers.is_empty()
+            && self.attributes.is_empty()
+    }
+
+    /// What is known of the request, with the maps that it refers to.
+    pub(in super::super) fn known(&self) -> Known<'_> {
+        let map = |pairs: &[(String, String)]| pairs.iter().cloned().collect();
+        Known { args: self, headers: map(&self.headers), attributes: map(&self.attributes) }
+    }
+
+    async fn check(&self, limiter: &RateLimiter, charge: Charge<'_>) -> Decision {
+        let known = self.known();
+        let (method, path) = (self.method.as_deref().unwrap_or("GET"), self.path.as_deref().unwrap_or("/"));
+        let subject = Subject { method, path, ..known.subject() };
+        let Charge { cost, priority } = charge;
+        limiter.check(&Call { cost, priority, ..Call::new(subject) }).await
+    }
+}
+
+/// What is known of a request.
+pub(in super::super) struct Known<'a> {
+    args: &'a RequestArgs,
+    headers: BTreeMap<String, String>,
+    attributes: BTreeMap<String, String>,
+}
+
+impl Known<'_> {
+    /// What the rules are asked about; a method or a path that nobody said is empty.
+    pub(in super::super) fn subject(&self) -> Subject<'_> {
+        let args = self.args;
+        Subject {
+            client: args.client.as_deref(),
+            tenant: args.tenant.as_deref(),
+            tier: args.tier.as_deref(),
+            ip: args.ip,
+            headers: &self.headers,
+            attributes: &self.attributes,
+            ..Subject::new(args.method.as_deref().unwrap_or(""), args.path.as_deref().unwrap_or(""))
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! Logs as lines: from files or stdin, gzipped or not, each line within bounds.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
+
+use crate::sys::file::{self, FileError};
 
 /// Longest line that is kept, in bytes; what is behind is dropped. Time and address stand in front.
 const LINE_BYTES_MAX: usize = 64 << 10;
@@ -36,10 +37,10 @@ impl Input {
             return Input::new("stdin", io::stdin(), 0).map_err(|error| format!("stdin: {error}"));
         }
         let name = path.display().to_string();
-        let open = || {
-            let file = File::open(path)?;
+        let open = || -> Result<Input, FileError> {
+            let file = file::open_stream(path)?;
             let bytes = file.metadata()?.len();
-            Input::new(&name, file, bytes)
+            Ok(Input::new(&name, file, bytes)?)
         };
         open().map_err(|error| format!("{name}: {error}"))
     }
@@ -55,6 +56,11 @@ impl Input {
             Box::new(raw)
         };
         Ok(Input { name: name.to_owned(), lines, line: Vec::new(), bytes, read, failure: None })
+    }
+
+    /// What it is called.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Bytes of the log as it lies on the disk; 0 if that is not known.
@@ -168,6 +174,14 @@ mod tests {
         let lines = std::iter::from_fn(|| input.next_line().map(|_| ())).count();
         assert!(lines > 10_000, "{lines}");
         assert!(input.failure().unwrap().starts_with("log: read no further: "));
+    }
+
+    #[test]
+    fn what_follows_a_gzipped_log_and_is_none_is_reported() {
+        for junk in [&b"junk that is as long as a header"[..], b"xy"] {
+            let input = check([&gzip(b"a\nb\n"), junk].concat(), &["a", "b"]);
+            assert!(input.failure().unwrap().starts_with("log: read no further: "), "{junk:?}");
+        }
     }
 
     #[test]

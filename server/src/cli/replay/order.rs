@@ -15,6 +15,9 @@ const WINDOW_US: u64 = 5 * 60 * 1_000_000;
 /// Requests that one log is read ahead at most, however busy it is: some hundred bytes each.
 const AHEAD_MAX: usize = 262_144;
 
+/// Characters of a line that are shown if nothing of its log is understood.
+const SHOWN_CHARS_MAX: usize = 60;
+
 /// What was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -28,7 +31,7 @@ pub(super) struct Counts {
     pub(super) late: u64,
     /// Requests whose line says no address.
     pub(super) nowhere: u64,
-    /// Logs that could not be read to their end, and why.
+    /// Logs that could not be read to their end, or of which nothing is understood, and why.
     pub(super) failures: Vec<String>,
 }
 
@@ -48,6 +51,9 @@ struct Log {
     /// Of the line before.
     previous_us: u64,
     read: u64,
+    unknown: u64,
+    /// The first line of no known format, for people.
+    first_unknown: String,
     has_ended: bool,
 }
 
@@ -59,9 +65,7 @@ struct Ahead {
 
 impl Merge {
     pub(super) fn new(inputs: Vec<Input>, with_headers: bool) -> Merge {
-        let log =
-            |input| Log { input, ahead: BinaryHeap::new(), newest_us: 0, previous_us: 0, read: 0, has_ended: false };
-        let logs = inputs.into_iter().map(log).collect();
+        let logs = inputs.into_iter().map(Log::new).collect();
         Merge { logs, with_headers, latest_us: 0, counts: Counts::default() }
     }
 
@@ -85,12 +89,26 @@ impl Merge {
 
     /// What was read altogether.
     pub(super) fn into_counts(self) -> Counts {
-        let failures = self.logs.iter().filter_map(|log| log.input.failure()).collect();
+        let failures = self.logs.iter().flat_map(|log| log.input.failure().into_iter().chain(log.misfit())).collect();
         Counts { failures, ..self.counts }
     }
 }
 
 impl Log {
+    fn new(input: Input) -> Log {
+        let (ahead, first_unknown) = (BinaryHeap::new(), String::new());
+        Log { input, ahead, newest_us: 0, previous_us: 0, read: 0, unknown: 0, first_unknown, has_ended: false }
+    }
+
+    /// What to say of a log in which nothing is a request.
+    fn misfit(&self) -> Option<String> {
+        let Log { input, unknown, first_unknown, .. } = self;
+        let formats = "the combined or common log format, or JSON lines that have a time";
+        let lines = if *unknown == 1 { "its only line is not" } else { "none of its lines is" };
+        (self.read == 0 && *unknown > 0)
+            .then(|| format!("{}: {lines} in {formats}; the first is {first_unknown:?}", input.name()))
+    }
+
     /// Reads until the oldest request cannot be preceded by one that is still to come.
     fn read_ahead(&mut self, with_headers: bool, counts: &mut Counts) {
         while !self.has_ended && self.ahead.len() < AHEAD_MAX && !self.is_oldest_known() {
@@ -104,6 +122,10 @@ impl Log {
                 Line::Cut(entry) => (entry, true),
                 Line::Unknown => {
                     counts.skipped += 1;
+                    if self.unknown == 0 {
+                        self.first_unknown = line.chars().take(SHOWN_CHARS_MAX).collect();
+                    }
+                    self.unknown += 1;
                     continue;
                 }
             };

@@ -58,9 +58,19 @@ impl Report {
         }
     }
 
-    /// Whether every log was read to its end.
+    /// Whether every log was read to its end, and understood.
     pub(super) fn is_whole(&self) -> bool {
         self.counts.failures.is_empty()
+    }
+
+    /// Whether there is nothing to report but that no log could be read, or understood.
+    pub(super) fn is_of_nothing(&self) -> bool {
+        self.requests == 0 && !self.is_whole()
+    }
+
+    /// Why logs could not be read to their end, or not at all; a line each.
+    pub(super) fn failures(&self) -> &[String] {
+        &self.counts.failures
     }
 
     /// What somebody who reads the numbers should know about them, a line each.

@@ -168,10 +168,10 @@ fn the_json_has_the_documented_shape() {
         replay(&log(&[(0, "1.1.1.1", "/")]), &by_ip("algorithm = \"fixed_window\"\nlimit = 2\nwindow = \"1m\""));
     assert_eq!(
         json::text(&report),
-        "{\"admitted\":1,\"cut\":0,\"failures\":[],\"first\":\"2015-05-17 10:05:00\",\"last\":\"2015-05-17 10:05:00\",\"late\":0,\"lines\":1,\
-         \"nowhere\":0,\"rejected\":0,\"requests\":1,\"rules\":[{\"allowed\":1,\"denied\":0,\"group\":\"default\",\"keys\":1,\"keys_denied\":0,\
+        "{\"admitted\":1,\"cut\":0,\"failures\":[],\"first\":\"2015-05-17 10:05:00\",\"full\":0,\"last\":\"2015-05-17 10:05:00\",\"late\":0,\"lines\":1,\
+         \"not_judged\":[],\"nowhere\":0,\"rejected\":0,\"requests\":1,\"rules\":[{\"allowed\":1,\"denied\":0,\"group\":\"default\",\"keys\":1,\"keys_denied\":0,\
          \"peak\":{\"at\":\"2015-05-17 10:05:00\",\"key\":\"1.1.1.1\",\"requests\":1},\"rule\":\"per-ip\",\"shadow\":false,\
-         \"top\":[]}],\"skipped\":0}\n"
+         \"top\":[]}],\"skipped\":0,\"untracked\":0}\n"
     );
 }
 

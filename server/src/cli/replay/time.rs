@@ -2,6 +2,8 @@
 
 const SECOND_US: i64 = 1_000_000;
 const DAY_S: i64 = 86_400;
+/// No zone is further from Greenwich, in hours.
+const ZONE_HOURS_MAX: i64 = 14;
 const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 /// The latest instant that is understood: the engine's time has 53 bits.
 const T_US_MAX: u64 = (1 << 53) - 1;
@@ -15,6 +17,9 @@ pub(super) fn common(text: &str) -> Option<u64> {
     let month = MONTHS.iter().position(|name| *name == month)? + 1;
     let date = (digits(year, 4)?, i64::try_from(month).ok()?, digits(day, 2)?);
     let clock = (digits(next()?, 2)?, digits(next()?, 2)?, digits(next()?, 2)?);
+    if next().is_some() {
+        return None;
+    }
     instant(date, clock, 0, offset_s(zone)?)
 }
 
@@ -88,17 +93,30 @@ fn offset_s(zone: &str) -> Option<i64> {
         5 => rest.split_once(':')?,
         _ => return None,
     };
-    Some(sign * (digits(hours, 2)? * 3_600 + digits(minutes, 2)? * 60))
+    let (hours, minutes) = (digits(hours, 2)?, digits(minutes, 2)?);
+    (hours <= ZONE_HOURS_MAX && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
 }
 
 fn instant(date: (i64, i64, i64), clock: (i64, i64, i64), micros: i64, offset_s: i64) -> Option<u64> {
     let ((year, month, day), (hour, minute, second)) = (date, clock);
-    let in_range = (1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60;
+    let is_date = (1..=12).contains(&month) && (1..=days_of(year, month)).contains(&day);
+    let in_range = is_date && hour < 24 && minute < 60 && second <= 60;
     if !in_range {
         return None;
     }
     let seconds = days(year, month, day) * DAY_S + hour * 3_600 + minute * 60 + second - offset_s;
     u64::try_from(seconds * SECOND_US + micros).ok()
+}
+
+/// Days of a month.
+fn days_of(year: i64, month: i64) -> i64 {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
 }
 
 /// Days since the Unix epoch. The year is reckoned from March, so that the leap day is its last: a month then begins after
@@ -162,6 +180,13 @@ mod tests {
             "17/May/2015:10:05",
             "17/Mai/2015:10:05:03 +0000",
             "32/May/2015:10:05:03 +0000",
+            "31/Feb/2015:10:05:03 +0000",
+            "29/Feb/2015:10:05:03 +0000",
+            "31/Apr/2015:10:05:03 +0000",
+            "00/May/2015:10:05:03 +0000",
+            "17/May/2015:10:05:03:04 +0000",
+            "17/May/2015:10:05:03 +9900",
+            "17/May/2015:10:05:03 +0060",
             "17/May/2015:25:05:03 +0000",
             "17/May/1900:10:05:03 +0000",
             "17/May/2015:10:05:03 0000",
@@ -175,6 +200,7 @@ mod tests {
             "2015-05-17T10:05Z",
             "2015-05-17T10:05:03X",
             "2015-13-17T10:05:03Z",
+            "2100-02-29T10:05:03Z",
             "2015-05-17T10:05:03.xZ",
         ] {
             assert_eq!(iso(text), None, "{text}");
@@ -193,6 +219,8 @@ mod tests {
         assert_eq!(display(0), "1970-01-01 00:00:00");
         assert_eq!(display(MAY_17), "2015-05-17 10:05:03");
         assert_eq!(display(1_709_164_800_000_000), "2024-02-29 00:00:00");
+        assert_eq!(iso("2024-02-29T00:00:00Z"), Some(1_709_164_800_000_000));
+        assert!(iso("2000-02-29T00:00:00Z").is_some());
         assert_eq!(display(1_735_689_599_000_000), "2024-12-31 23:59:59");
     }
 }

@@ -7,8 +7,10 @@ use similar::TextDiff;
 
 use super::super::exit::{Exit, Failure, say};
 use super::super::remote::RemoteArgs;
-use super::{check, live};
+use super::super::rules_file;
+use super::live;
 use crate::rules::text::Text;
+use crate::rules::visible::visible;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 3;
@@ -16,7 +18,7 @@ const CONTEXT: usize = 3;
 /// What `rules diff` takes.
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// The file, TOML or JSON
+    /// The file, TOML or JSON; - is stdin
     file: PathBuf,
     /// End with 1 if there is a difference
     #[arg(long)]
@@ -26,12 +28,12 @@ pub struct DiffArgs {
 }
 
 pub(super) fn run(args: DiffArgs) -> Result<Exit, Failure> {
-    let (file, _) = check::read(args.file)?;
+    let (file, _) = rules_file::load(args.file)?;
     let live = live::ask(&args.remote.remote()?, None)?;
     let of_live = in_syntax_of(&live.text, &file.text)?;
     let diff = unified(&of_live, &file.text, &format!("live, version {}", live.version), &file.path.to_string_lossy());
     let differs = !diff.is_empty();
-    say(diff);
+    say(visible(&diff));
     Ok(if args.exit_code && differs { Exit::Invalid } else { Exit::Good })
 }
 

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::super::exit::{Exit, Failure, say};
 use super::super::instant::utc;
 use super::super::remote::RemoteArgs;
+use crate::rules::visible::visible;
 
 /// What `rules history` takes.
 #[derive(Debug, Args)]
@@ -41,7 +42,7 @@ pub(super) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     }
     let history: History =
         serde_json::from_str(&answer.body).map_err(|_| Failure::unreachable("the node's history cannot be read"))?;
-    Ok(say(history.table()))
+    Ok(say(visible(&history.table())))
 }
 
 impl History {

@@ -8,15 +8,17 @@ use serde::Deserialize;
 
 use super::super::exit::{Exit, Failure, say};
 use super::super::remote::{Remote, RemoteArgs, RemoteError, escaped};
+use super::super::rules_file;
 use super::author::AuthorArgs;
+use super::live;
 use super::live::Live;
-use super::{check, live};
 use crate::rules::text::{Fault, Text};
+use crate::rules::visible::visible;
 
 /// What `rules push` takes.
 #[derive(Debug, Args)]
 pub struct PushArgs {
-    /// The file, TOML or JSON
+    /// The file, TOML or JSON; - is stdin
     file: PathBuf,
     /// Only if this version is live: the one that the file was made from
     #[arg(long, value_name = "VERSION")]
@@ -36,7 +38,7 @@ struct Published {
 }
 
 pub(super) fn run(args: PushArgs) -> Result<Exit, Failure> {
-    let (file, _) = check::read(args.file)?;
+    let (file, _) = rules_file::load(args.file)?;
     let remote = args.remote.remote()?;
     let live = live::ask(&remote, None)?;
     if args.over.is_some_and(|over| over != live.version) {
@@ -61,7 +63,7 @@ pub(super) fn publish(
     let published: Published = serde_json::from_str(&answer.body)
         .map_err(|_| Failure::unreachable("the node does not say what became of the push"))?;
     for warning in path.is_none().then_some(published.warnings).into_iter().flatten() {
-        eprintln!("tallyring: {warning} (warning)");
+        eprintln!("{}", visible(&format!("tallyring: {warning} (warning)")));
     }
     let Published { version, changed, .. } = published;
     let already = if changed { "" } else { " already: nothing has changed" };
@@ -72,7 +74,7 @@ fn failure(error: RemoteError, path: Option<&Path>) -> Failure {
     match (error, path) {
         (RemoteError::Refused(StatusCode::PRECONDITION_FAILED, refusal), _) => overtaken(&refusal.detail),
         (RemoteError::Refused(_, refusal), Some(path)) if !refusal.errors.is_empty() => {
-            check::faulty(path, &refusal.errors)
+            rules_file::faulty(path, &refusal.errors)
         }
         (error, _) => error.into(),
     }

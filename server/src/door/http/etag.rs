@@ -20,7 +20,8 @@ pub(super) fn of(version: RulesVersion) -> HeaderValue {
 /// A bare number, `"7"`, is taken for that version of whatever history is `live`, for people who type.
 ///
 /// # Errors
-/// 428 if it says nothing: a push that does not say what it is over may undo somebody else's.
+/// 428 if it says nothing: a push that does not say what it is over may undo somebody else's. 400 if what it says is no
+/// strong entity tag.
 pub(super) fn expected(headers: &HeaderMap, live: RulesVersion) -> Result<Expect, Problem> {
     let Some(tags) = headers.get(header::IF_MATCH) else {
         let detail = "say in If-Match which version this is to replace, by the ETag of a GET; * = whatever is live";
@@ -30,7 +31,16 @@ pub(super) fn expected(headers: &HeaderMap, live: RulesVersion) -> Result<Expect
     if tags.trim() == "*" {
         return Ok(Expect::Anything);
     }
+    if let Some(tag) = tags.split(',').map(str::trim).find(|tag| !is_strong(tag)) {
+        let form = "a version is a number in quotes, \"7\", or the ETag of a GET as it is; * = whatever is live";
+        return Err(Problem::field("If-Match", format!("{tag} is no such tag: {form}")));
+    }
     Ok(Expect::OneOf(versions(tags, live)))
+}
+
+/// Whether a tag is in quotes. A weak one never matches (RFC 9110, section 13.1.1), so who sends it cannot mean it.
+fn is_strong(tag: &str) -> bool {
+    tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"')
 }
 
 /// Whether a request has what is live already, by its If-None-Match.
@@ -75,10 +85,17 @@ mod tests {
         check("\"50-6\", \"50-7\"", &versions(&[(50, 6), (50, 7)]));
         check("\"7\"", &versions(&[(50, 7)]));
         check("*", &Expect::Anything);
-        check("W/\"50-7\"", &versions(&[]));
-        check("50-7", &versions(&[]));
         check("\"x\", \"-\", \"\"", &versions(&[]));
         assert_eq!(of(LIVE), "\"50-7\"");
+    }
+
+    #[test]
+    fn what_is_no_strong_tag_is_told_the_form() {
+        for tags in ["7", "50-7", "W/\"50-7\"", "\"50-7\", 7", "\"", ""] {
+            let headers = HeaderMap::from_iter([(header::IF_MATCH, HeaderValue::from_str(tags).unwrap())]);
+            let problem = format!("{:?}", expected(&headers, LIVE).unwrap_err());
+            assert!(problem.contains("400") && problem.contains("a number in quotes"), "{tags}: {problem}");
+        }
     }
 
     #[test]

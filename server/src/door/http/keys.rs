@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tallyring_engine::{Algorithm, Period, Stock, saturating_us};
+use tallyring_protocol::bounds::KEY_BYTES_MAX;
 use tallyring_protocol::{Key, Reply};
 
 use super::caller::{Admin, Reader};
@@ -64,7 +65,10 @@ pub(super) async fn reset(State(door): State<Arc<HttpDoor>>, _: Admin, raw: Name
 }
 
 fn key(raw: &str) -> Result<Key, Problem> {
-    Key::raw(raw.as_bytes()).map_err(|error| Problem::field("key", error.to_string()))
+    Key::raw(raw.as_bytes()).map_err(|error| {
+        let reason = format!("{} bytes is not in 1 ..= {KEY_BYTES_MAX}", error.len);
+        Problem::field("key", reason)
+    })
 }
 
 impl Budget {

@@ -16,7 +16,7 @@ use tallyring_protocol::rules::Syntax;
 use super::HttpDoor;
 use super::caller::Admin;
 use super::problem::Problem;
-use crate::rules::publish::{Change, Push};
+use crate::rules::publish::{Change, PublishError, Push};
 use crate::rules::text::{Fault, Text};
 use crate::sys::spawn;
 
@@ -51,8 +51,7 @@ pub(super) fn content_type(syntax: Syntax) -> &'static str {
 /// Reads the document of a request, whole or not at all.
 pub(super) async fn read_text(headers: &HeaderMap, body: Body) -> Result<Text, Problem> {
     let bytes = super::body::read_whole(body, RULES_BYTES_MAX).await?;
-    let text = String::from_utf8(bytes.into()).map_err(|_| Problem::field("document", "not UTF-8"))?;
-    let text = Text::from(text);
+    let text = Text::read(bytes.into()).map_err(PublishError::from)?;
     check_content_type(headers, &text)?;
     Ok(text)
 }
@@ -63,8 +62,12 @@ fn check_content_type(headers: &HeaderMap, text: &Text) -> Result<(), Problem> {
     let said = said.to_str().unwrap_or("").split(';').next().unwrap_or("").trim();
     match (said, text.syntax()) {
         ("application/json", Syntax::Json) | ("application/toml", Syntax::Toml) => Ok(()),
-        ("application/json", Syntax::Toml) => Err(Problem::field("document", "not JSON: it does not begin with {")),
-        ("application/toml", Syntax::Json) => Err(Problem::field("document", "not TOML: it begins with {")),
+        ("application/json", Syntax::Toml) => {
+            Err(Problem::field("document", "no document in JSON: that begins with {"))
+        }
+        ("application/toml", Syntax::Json) => {
+            Err(Problem::field("document", "no document in TOML: it begins as JSON does"))
+        }
         ("text/plain" | "application/x-www-form-urlencoded", _) => Ok(()), // what curl says of any file
         _ => {
             let detail = format!("Content-Type: {said:?} is neither application/toml nor application/json");
