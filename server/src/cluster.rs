@@ -1,7 +1,10 @@
-//! Who is in the cluster, who owns what, and which rules are live: agreed on by the nodes, one change after the other.
+//! Who is in the cluster, who owns what, what time it is, and which rules are live: agreed on by the nodes, one change after
+//! the other.
 //!
-//! `control` is what they agree on and how; `view` is what this node tells its clients of it.
+//! `control` is what they agree on and how; `time` is how their clocks come to show the same; `view` is what this node tells
+//! its clients of it.
 
 pub mod control;
 pub mod gateways;
+pub mod time;
 pub mod view;

@@ -18,6 +18,7 @@ use tracing::info;
 use crate::acceptor::Acceptor;
 use crate::acceptor::resp::RespAcceptor;
 use crate::cluster::gateways::Gateways;
+use crate::cluster::time::Timekeeper;
 use crate::cluster::view::View;
 use crate::config::{Config, ConfigError, RulesFile};
 use crate::data::{Data, DataError};
@@ -25,7 +26,9 @@ use crate::door::http::{self, HttpDoor};
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
 use crate::entrance::tls::{Certificates, TlsError};
+use crate::entrance::{CrowdBounds, Entrance, EntranceSetup};
 use crate::entrance::{Entrance, EntranceSetup, WhenFull};
+use crate::observe::clock::ClockGauge;
 use crate::observe::door::{Door, DoorTallies};
 use crate::observe::reload::ReloadTally;
 use crate::reload::Reload;
@@ -113,7 +116,7 @@ impl Node {
         config.validate()?;
         let certificates = config.tls.clone().map(Certificates::load).transpose()?.map(Arc::new);
         let data = config.data.as_deref().map(Data::open).transpose()?;
-        let rules = Rules::open(clock, data.as_ref().map(Data::folder))?;
+        let rules = Rules::open(clock.clone(), data.as_ref().map(Data::folder))?;
         if let Some(file) = &config.rules {
             publish(&rules, file)?;
         }
@@ -123,9 +126,11 @@ impl Node {
         let (native_addr, http_addr, resp_addr) = (native.local_addr()?, http.local_addr()?, resp.local_addr()?);
         let parts = Parts {
             view: Arc::new(View::new(topology(&config, native_addr, clock.now_us()))),
-            clock,
             mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
+            timekeeper: Arc::new(Timekeeper::new(clock.clone())),
+            clock_gauge: Arc::default(),
+            clock,
             gateways: Arc::default(),
             rules: Arc::new(rules),
             tokens: Arc::new(LiveTokens::new(config.tokens.clone())),
@@ -196,6 +201,8 @@ struct Listeners {
 struct Parts {
     view: Arc<View>,
     clock: Clock,
+    timekeeper: Arc<Timekeeper>,
+    clock_gauge: Arc<ClockGauge>,
     mailboxes: Arc<[ShardMailbox]>,
     pulses: Vec<Arc<AtomicU64>>,
     gateways: Arc<Gateways>,
@@ -231,7 +238,7 @@ impl Parts {
             seeds: seeds(config),
             bounds: bounds(config),
             rules: Arc::clone(&self.rules.live().frames),
-            clock: self.clock,
+            clock: self.clock.clone(),
             pulse: Arc::clone(&self.pulses[usize::from(index)]),
             tokens: Arc::clone(&self.tokens),
             idle_timeout: config.idle_timeout,
@@ -260,6 +267,7 @@ impl Parts {
             tokens: Arc::clone(&self.tokens),
         };
         let reload = self.reload_of(config);
+        let time = keep_time(Arc::clone(&self.timekeeper), Arc::clone(&self.clock_gauge));
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
             let news = Arc::new(news);
@@ -268,6 +276,7 @@ impl Parts {
                 tokio::task::spawn_local(Arc::clone(&news).spread_rules()),
                 tokio::task::spawn_local(news.spread_tokens()),
                 tokio::task::spawn_local(reload.run(draining.clone())),
+                tokio::task::spawn_local(time),
             ];
             match (native.open(), resp.open()) {
                 (Ok(native), Ok(resp)) => {
@@ -286,9 +295,10 @@ impl Parts {
         let door = HttpDoor {
             mailboxes: Arc::clone(&self.mailboxes),
             pulses: self.pulses.clone(),
-            clock: self.clock,
+            clock: self.clock.clone(),
             doors: Arc::clone(&self.doors),
             reloads: Arc::clone(&self.reloads),
+            clock_gauge: Arc::clone(&self.clock_gauge),
             latency: Default::default(),
             rules: Arc::clone(&self.rules),
             judge: Judge::new(Arc::clone(&shards), Arc::clone(&self.rules)),
@@ -389,6 +399,18 @@ impl News {
 
 /// How long a shard with a full mailbox is left alone before it is told again.
 const INSIST_EVERY: Duration = Duration::from_millis(1);
+
+/// How often the clock is compared with wall time.
+const KEEP_TIME_EVERY: Duration = Duration::from_secs(1);
+
+/// Keeps the clock of a node, which leads a cluster of one, with wall time.
+async fn keep_time(timekeeper: Arc<Timekeeper>, gauge: Arc<ClockGauge>) {
+    loop {
+        timekeeper.lead();
+        gauge.note(timekeeper.deviation().behind_us);
+        tokio::time::sleep(KEEP_TIME_EVERY).await;
+    }
+}
 
 /// Publishes the rules that the node is to start with.
 fn publish(rules: &Rules, file: &RulesFile) -> Result<(), StartError> {

@@ -1,5 +1,6 @@
 //! Seeing: what a node tells about itself.
 
+pub mod clock;
 pub mod door;
 pub mod histogram;
 pub mod metrics;

@@ -42,6 +42,7 @@ use self::problem::Problem;
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
 use crate::entrance::Entrance;
+use crate::observe::clock::ClockGauge;
 use crate::observe::door::DoorTallies;
 use crate::observe::histogram::Histogram;
 use crate::observe::reload::ReloadTally;
@@ -66,6 +67,8 @@ pub struct HttpDoor {
     pub pulses: Vec<Arc<AtomicU64>>,
     /// The node's clock.
     pub clock: Clock,
+    /// How far off it is.
+    pub clock_gauge: Arc<ClockGauge>,
     /// What is counted where connections come in.
     pub doors: Arc<DoorTallies>,
     /// What is counted of files that are read again.

@@ -79,6 +79,17 @@ impl Display for Micros {
     }
 }
 
+/// The same, before or after something.
+#[derive(Clone, Copy, Debug)]
+pub struct SignedMicros(pub i64);
+
+impl Display for SignedMicros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        write!(f, "{sign}{}", Micros(self.0.unsigned_abs()))
+    }
+}
+
 struct Labels<'a>(&'a [(&'a str, &'a str)]);
 
 impl Display for Labels<'_> {

@@ -1,9 +1,67 @@
 //! Time. One reading serves a whole turn; the engine below never asks.
 
+mod line;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+
+pub use self::line::{Line, Pace, SLEW_PPM_MAX};
 #[cfg(not(feature = "sim"))]
-pub use os::Clock;
+use self::os::Boot;
 #[cfg(feature = "sim")]
-pub use sim::Clock;
+use self::sim::Boot;
+
+/// The node's clock: the time elapsed since boot, suspend included, along a [`Line`] that somebody may bend.
+///
+/// It does not follow steps of the wall clock: a limiter whose clock jumps forward forgets what it counted. The clones of
+/// a clock are one clock. While it is steered, two threads may disagree for a moment about the last microsecond; each
+/// shard keeps the latest instant that it saw.
+#[derive(Clone, Debug)]
+pub struct Clock {
+    boot: Boot,
+    line: Arc<ArcSwap<Line>>,
+}
+
+impl Clock {
+    /// Starts a clock at wall time.
+    pub fn start() -> Clock {
+        let boot = Boot::start();
+        Clock::along(boot, Line::new(boot.elapsed_us(), boot.wall_us().unwrap_or(0)))
+    }
+
+    fn along(boot: Boot, line: Line) -> Clock {
+        Clock { boot, line: Arc::new(ArcSwap::from_pointee(line)) }
+    }
+
+    /// Microseconds since the Unix epoch.
+    #[inline]
+    pub fn now_us(&self) -> u64 {
+        self.line.load().at(self.boot_us())
+    }
+
+    /// Microseconds since boot: nobody steers them, so that they measure what has passed here.
+    #[inline]
+    pub fn boot_us(&self) -> u64 {
+        self.boot.elapsed_us()
+    }
+
+    /// What the system says that the time is, in microseconds since the Unix epoch; `None` for a clock that is set by
+    /// hand, which is right by definition.
+    pub fn wall_us(&self) -> Option<u64> {
+        self.boot.wall_us()
+    }
+
+    /// How it runs now.
+    pub fn line(&self) -> Line {
+        **self.line.load()
+    }
+
+    /// Has it run along another line from now on.
+    pub fn steer(&self, line: Line) {
+        self.line.store(Arc::new(line));
+    }
+}
 
 #[cfg(not(feature = "sim"))]
 #[allow(clippy::disallowed_methods, reason = "this is the seam that the ban points to")]
@@ -13,43 +71,49 @@ mod os {
 
     use rustix::time::{ClockId, clock_gettime};
 
-    /// The node's clock: the elapsed time since boot, suspend included, plus the offset to wall time found at start.
-    ///
-    /// It does not follow steps of the wall clock: a limiter whose clock jumps forward forgets what it counted.
-    #[derive(Clone, Copy, Debug)]
-    pub struct Clock(Source);
+    use super::{Clock, Line};
 
+    /// Where elapsed time comes from.
     #[derive(Clone, Copy, Debug)]
-    enum Source {
-        Boot { offset_us: i64 },
+    pub(super) enum Boot {
+        System,
         Hand(&'static AtomicU64),
     }
 
     impl Clock {
-        /// Starts a clock at wall time.
-        pub fn start() -> Clock {
-            let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
-            let wall_us = i64::try_from(wall.as_micros()).unwrap_or(0);
-            Clock(Source::Boot { offset_us: wall_us - since_boot_us() })
-        }
-
         /// A clock that shows the microseconds since the Unix epoch that somebody else sets: a test replays a trace.
         pub fn set_by_hand(now_us: &'static AtomicU64) -> Clock {
-            Clock(Source::Hand(now_us))
+            Clock::along(Boot::Hand(now_us), Line::new(0, 0))
+        }
+    }
+
+    impl Boot {
+        pub(super) fn start() -> Boot {
+            Boot::System
         }
 
-        /// Microseconds since the Unix epoch.
-        pub fn now_us(&self) -> u64 {
-            match self.0 {
-                Source::Boot { offset_us } => u64::try_from(since_boot_us() + offset_us).unwrap_or(0),
-                Source::Hand(now_us) => now_us.load(Ordering::Acquire),
+        #[inline]
+        pub(super) fn elapsed_us(self) -> u64 {
+            match self {
+                Boot::System => since_boot_us(),
+                Boot::Hand(now_us) => now_us.load(Ordering::Acquire),
+            }
+        }
+
+        pub(super) fn wall_us(self) -> Option<u64> {
+            match self {
+                Boot::System => {
+                    let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+                    u64::try_from(wall.as_micros()).ok()
+                }
+                Boot::Hand(_) => None,
             }
         }
     }
 
-    fn since_boot_us() -> i64 {
+    fn since_boot_us() -> u64 {
         let elapsed = clock_gettime(ClockId::Boottime);
-        elapsed.tv_sec * 1_000_000 + elapsed.tv_nsec / 1_000
+        u64::try_from(elapsed.tv_sec * 1_000_000 + elapsed.tv_nsec / 1_000).unwrap_or(0)
     }
 }
 
@@ -57,21 +121,23 @@ mod os {
 mod sim {
     /// The simulation's clock, which moves when the simulation does.
     #[derive(Clone, Copy, Debug)]
-    pub struct Clock;
+    pub(super) struct Boot;
 
     /// An arbitrary instant of 2023: traces must not depend on the day they are made.
     const STARTED_US: u64 = 1_700_000_000_000_000;
 
-    impl Clock {
-        /// Joins the simulation's clock.
-        pub fn start() -> Clock {
-            Clock
+    impl Boot {
+        pub(super) fn start() -> Boot {
+            Boot
         }
 
-        /// Microseconds since the Unix epoch.
-        pub fn now_us(&self) -> u64 {
+        pub(super) fn elapsed_us(self) -> u64 {
             let elapsed = turmoil::sim_elapsed().unwrap_or_default();
-            STARTED_US + u64::try_from(elapsed.as_micros()).expect("no simulation runs for centuries")
+            u64::try_from(elapsed.as_micros()).expect("no simulation runs for centuries")
+        }
+
+        pub(super) fn wall_us(self) -> Option<u64> {
+            Some(STARTED_US + self.elapsed_us())
         }
     }
 }

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 
 use self::decisions::Decisions;
 use super::HttpDoor;
-use crate::observe::metrics::{CONTENT_TYPE, Exposition, Type};
+use crate::observe::metrics::{CONTENT_TYPE, Exposition, SignedMicros, Type};
 use crate::observe::reload::Reloaded;
 use crate::shard::Report;
 
@@ -30,6 +30,7 @@ impl HttpDoor {
         doors::families(&self.doors, &mut text);
         shard_families(&mut text, &reports);
         durations::families(&mut text, &reports, &self.latency.lock());
+        self.clock_family(&mut text);
         self.rules_families(&mut text);
         self.reload_families(&mut text);
         Decisions::of(reports.iter().flatten()).families(&mut text);
@@ -49,6 +50,12 @@ impl HttpDoor {
         let stale = stale.iter().map(|(labels, is_stale)| (&labels[..], *is_stale));
         let help = "Whether what is on disk was refused, so that what is valid is older.";
         text.family("tallyring_reload_stale", Type::Gauge, help, stale);
+    }
+
+    fn clock_family(&self, text: &mut Exposition) {
+        let help = "How far the node's clock was behind wall time when they were last compared; negative = ahead.";
+        let behind = SignedMicros(self.clock_gauge.behind_us());
+        text.family("tallyring_clock_deviation_seconds", Type::Gauge, help, [(&[][..], behind)]);
     }
 
     fn rules_families(&self, text: &mut Exposition) {
