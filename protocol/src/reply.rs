@@ -74,7 +74,7 @@ pub enum Reply<'a> {
         /// The owner.
         node: NodeId,
         /// `host:port` of the owner's native listener.
-        address: &'a str,
+        address: Cow<'a, str>,
     },
     /// The key is on its way to another node.
     Moving {
@@ -168,7 +168,7 @@ impl<'a> Reply<'a> {
             Some(Kind::WrongOwner) => Reply::WrongOwner {
                 epoch: fields.u64("epoch")?,
                 node: NodeId(fields.u64("node")?),
-                address: fields.text("address", ADDRESS_BYTES_MAX)?,
+                address: fields.text("address", ADDRESS_BYTES_MAX)?.into(),
             },
             Some(Kind::Moving) => Reply::Moving { retry_us: fields.u64("retry_us")? },
             Some(Kind::Overloaded) => Reply::Overloaded,
@@ -353,7 +353,7 @@ mod tests {
         let version = RulesVersion { lineage: 1, version: 2 };
         round_trip(&Reply::RulesVersion(version));
         round_trip(&Reply::Rules(Rules { version, json: Cow::Borrowed(b"{}") }));
-        round_trip(&Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "10.0.0.1:4170" });
+        round_trip(&Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "10.0.0.1:4170".into() });
         round_trip(&Reply::Moving { retry_us: 300 });
         round_trip(&Reply::Invalid { field: Cow::Borrowed("limit"), reason: Cow::Borrowed("0 is not in 1 ..= 10^12") });
         round_trip(&Reply::Goodbye { code: GoodbyeCode::Draining, reason: Cow::Borrowed("shutting down") });

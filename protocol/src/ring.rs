@@ -7,10 +7,12 @@
 mod draw;
 mod point;
 mod replicas;
+mod share;
 
 use hashring::HashRing;
 
 use self::point::{Point, Verbatim};
+pub use self::share::Share;
 use crate::key::{Placement, PlacementSeed};
 
 /// The number of a node, unique in its cluster.

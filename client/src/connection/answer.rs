@@ -62,7 +62,7 @@ fn rare_outcome(reply: Reply<'_>) -> Outcome {
 fn error(reply: Reply<'_>) -> StoreError {
     match reply {
         Reply::WrongOwner { epoch, node, address } => {
-            StoreError::WrongOwner { epoch, node, address: address.to_owned() }
+            StoreError::WrongOwner { epoch, node, address: address.into_owned() }
         }
         Reply::Moving { retry_us } => StoreError::Moving { retry_us },
         Reply::Overloaded => StoreError::Overloaded,
@@ -88,7 +88,7 @@ mod tests {
         check(Reply::Unavailable, StoreError::Unavailable);
         check(Reply::Moving { retry_us: 3 }, StoreError::Moving { retry_us: 3 });
         check(
-            Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "b:1" },
+            Reply::WrongOwner { epoch: 1, node: NodeId(2), address: "b:1".into() },
             StoreError::WrongOwner { epoch: 1, node: NodeId(2), address: "b:1".into() },
         );
         check(

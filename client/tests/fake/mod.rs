@@ -319,7 +319,9 @@ impl Saying {
             Saying::Unavailable => Reply::Unavailable,
             Saying::Invalid => Reply::Invalid { field: Cow::Borrowed("limit"), reason: Cow::Borrowed("none of ours") },
             Saying::Moving { retry_us } => Reply::Moving { retry_us: *retry_us },
-            Saying::WrongOwner { node, address } => Reply::WrongOwner { epoch: 1, node: NodeId(*node), address },
+            Saying::WrongOwner { node, address } => {
+                Reply::WrongOwner { epoch: 1, node: NodeId(*node), address: Cow::Borrowed(address) }
+            }
         }
     }
 }

@@ -281,7 +281,7 @@ fn decisions() -> Named {
 
 fn outcomes() -> Named {
     [
-        ("wrong_owner", 77, Reply::WrongOwner { epoch: 8, node: NodeId(2), address: "10.0.0.2:4170" }),
+        ("wrong_owner", 77, Reply::WrongOwner { epoch: 8, node: NodeId(2), address: "10.0.0.2:4170".into() }),
         ("moving", 77, Reply::Moving { retry_us: 300 }),
         ("overloaded", 77, Reply::Overloaded),
         ("full", 77, Reply::Full),

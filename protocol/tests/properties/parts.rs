@@ -196,7 +196,7 @@ impl ReplyParts {
             4 => Reply::Unavailable,
             5 => Reply::ResetDone { found: self.flag },
             6 => Reply::Moving { retry_us: a },
-            7 => Reply::WrongOwner { epoch: a, node: NodeId(b), address: first },
+            7 => Reply::WrongOwner { epoch: a, node: NodeId(b), address: first.into() },
             8 => Reply::Invalid { field: first.into(), reason: second.into() },
             9 => Reply::Goodbye { code: self.code, reason: first.into() },
             10 => Reply::Topology((&*self.json).into()),
