@@ -14,7 +14,6 @@ use tokio::io::AsyncReadExt;
 use tracing::debug;
 
 use crate::cluster::gateways::{Gateways, Presence};
-use crate::cluster::view::View;
 use crate::entrance::{Host, Place, Visitor};
 use crate::observe::door::{DoorTally, Refusal};
 use crate::shard::native::{Arrival, part};
@@ -37,8 +36,6 @@ pub struct Acceptor {
     pub mailboxes: Arc<[ShardMailbox]>,
     /// Who may come in.
     pub tokens: Arc<LiveTokens>,
-    /// What they are greeted with.
-    pub view: Arc<View>,
     /// Who is alive.
     pub gateways: Arc<Gateways>,
 }
@@ -76,7 +73,7 @@ impl Acceptor {
         let Guest { shard, pass, presence } = guest;
         let parcel = Parcel::pack(stream).map_err(|error| (error.into(), None))?;
         let ended = Box::new((presence, place));
-        let arrival = Arrival { parcel, read_ahead: inbox, pass, topology: self.view.frame(), ended };
+        let arrival = Arrival { parcel, read_ahead: inbox, pass, ended };
         match self.mailboxes[shard].push(Message::Adopt(arrival)) {
             Ok(()) => Ok(()),
             Err(Message::Adopt(arrival)) => Err((Fault::busy(), arrival.parcel.open().ok())),

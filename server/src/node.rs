@@ -26,7 +26,6 @@ use crate::door::http::{self, HttpDoor};
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
 use crate::entrance::tls::{Certificates, TlsError};
-use crate::entrance::{CrowdBounds, Entrance, EntranceSetup};
 use crate::entrance::{Entrance, EntranceSetup, WhenFull};
 use crate::observe::clock::ClockGauge;
 use crate::observe::door::{Door, DoorTallies};
@@ -51,6 +50,7 @@ pub struct Node {
     native_addr: SocketAddr,
     http_addr: SocketAddr,
     resp_addr: SocketAddr,
+    view: Arc<View>,
     draining: CancellationToken,
     reload: Arc<Notify>,
     threads: Vec<Thread>,
@@ -125,7 +125,7 @@ impl Node {
         let resp = listen("resp-addr", config.resp_addr).await?;
         let (native_addr, http_addr, resp_addr) = (native.local_addr()?, http.local_addr()?, resp.local_addr()?);
         let parts = Parts {
-            view: Arc::new(View::new(topology(&config, native_addr, clock.now_us()))),
+            view: Arc::new(View::new(config.node_id.id(), topology(&config, native_addr, clock.now_us()))),
             mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
             timekeeper: Arc::new(Timekeeper::new(clock.clone())),
@@ -149,6 +149,7 @@ impl Node {
             native_addr,
             http_addr,
             resp_addr,
+            view: parts.view,
             draining: parts.draining,
             reload: parts.reload,
             threads,
@@ -169,6 +170,11 @@ impl Node {
     /// Where RESP is spoken.
     pub fn resp_addr(&self) -> SocketAddr {
         self.resp_addr
+    }
+
+    /// Who is in the cluster, as this node sees it, and where it learns better.
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
     }
 
     /// Reads tokens and certificates again, now.
@@ -237,6 +243,7 @@ impl Parts {
             mailboxes: Arc::clone(&self.mailboxes),
             seeds: seeds(config),
             bounds: bounds(config),
+            territory: self.view.territory(),
             rules: Arc::clone(&self.rules.live().frames),
             clock: self.clock.clone(),
             pulse: Arc::clone(&self.pulses[usize::from(index)]),
@@ -253,7 +260,6 @@ impl Parts {
             tally: Arc::clone(self.doors.of(Door::Native)),
             mailboxes: Arc::clone(&self.mailboxes),
             tokens: Arc::clone(&self.tokens),
-            view: Arc::clone(&self.view),
             gateways: Arc::clone(&self.gateways),
         };
         let resp_acceptor = RespAcceptor::new(Arc::clone(self.doors.of(Door::Resp)), Arc::clone(&self.mailboxes));
@@ -273,6 +279,7 @@ impl Parts {
             let news = Arc::new(news);
             let news = [
                 tokio::task::spawn_local(Arc::clone(&news).spread_gateways()),
+                tokio::task::spawn_local(Arc::clone(&news).spread_topologies()),
                 tokio::task::spawn_local(Arc::clone(&news).spread_rules()),
                 tokio::task::spawn_local(news.spread_tokens()),
                 tokio::task::spawn_local(reload.run(draining.clone())),
@@ -355,16 +362,20 @@ impl News {
         loop {
             self.gateways.changed().await;
             tokio::time::sleep(GATEWAYS_DEBOUNCE).await;
-            let Some(frame) = self.view.set_gateways(self.gateways.live()) else { continue };
-            for mailbox in self.mailboxes.iter() {
-                // A shard whose mailbox is full has worse to do; the next change tells its connections.
-                let _ = mailbox.push(Message::Topology(frame.clone()));
-            }
+            self.view.set_gateways(self.gateways.live());
         }
     }
 
-    /// Tells every shard which rules are live. Unlike a topology, of which there will be a next one, rules may stay for
-    /// months: a shard whose mailbox is full is told again until it listens.
+    /// Tells every shard who is in the cluster.
+    async fn spread_topologies(self: Arc<Self>) {
+        loop {
+            self.view.changed().await;
+            let territory = self.view.territory();
+            self.insist(|| Message::Territory(Arc::clone(&territory))).await;
+        }
+    }
+
+    /// Tells every shard which rules are live.
     async fn spread_rules(self: Arc<Self>) {
         let mut told = self.told;
         loop {
@@ -387,7 +398,7 @@ impl News {
         }
     }
 
-    /// Tells every shard, until it listens.
+    /// Tells every shard. What is true now may be so for months: one whose mailbox is full is told again until it listens.
     async fn insist(&self, message: impl Fn() -> Message) {
         for mailbox in self.mailboxes.iter() {
             while mailbox.push(message()).is_err() {

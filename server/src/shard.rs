@@ -10,7 +10,7 @@
 //! - A turn is bounded by [`turn::COMMANDS_PER_TURN_MAX`], the mailbox's share by [`MAIL_PER_TURN_MAX`], the sweep's by
 //!   [`EXPIRIES_PER_TURN_MAX`].
 //!
-//! Not here: who owns a key (`cluster`), arithmetic (`tallyring_engine`), bytes of foreign protocols (`door`).
+//! Not here: how nodes come to agree on who owns a key (`cluster`), arithmetic (`tallyring_engine`), bytes of foreign protocols (`door`).
 
 mod apply;
 pub mod command;
@@ -32,6 +32,7 @@ mod slots;
 mod socket;
 mod spares;
 mod stage;
+pub mod territory;
 mod turn;
 
 use std::cell::RefCell;
@@ -40,7 +41,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tallyring_engine::{Bounds, Engine, Identity, Stock, Timestamp};
 use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, Key, KeyRef, LocalCounts, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
@@ -59,6 +59,7 @@ use self::rules::RulesFrames;
 use self::session::Session;
 use self::spares::Spares;
 use self::stage::Stage;
+use self::territory::Territory;
 use crate::observe::door::{Door, DoorTallies};
 use crate::observe::histogram::Histogram;
 use crate::sys::clock::Clock;
@@ -89,8 +90,8 @@ pub enum Message {
     Adopt(Arrival),
     /// Serve this connection, which speaks RESP, from now on.
     AdoptResp(RespArrival),
-    /// Tell every connection: the frame of a new topology.
-    Topology(Bytes),
+    /// Decide by this topology from now on, and tell every connection.
+    Territory(Arc<Territory>),
     /// Tell every connection which rules are live, and hand them out from now on.
     Rules(Arc<RulesFrames>),
     /// Other tokens are valid: look who may stay.
@@ -211,6 +212,8 @@ pub struct ShardSetup {
     pub seeds: Seeds,
     /// How much it may hold.
     pub bounds: Bounds,
+    /// The topology when it starts.
+    pub territory: Arc<Territory>,
     /// The rules that are live when it starts.
     pub rules: Arc<RulesFrames>,
     /// The node's clock.
@@ -238,6 +241,7 @@ pub struct Shard {
     seeds: Seeds,
     clock: Clock,
     engine: Engine,
+    territory: Arc<Territory>,
     quota: KeyQuota,
     stage: Stage<u32>,
     resp: resp::Scratch,
@@ -262,7 +266,7 @@ pub struct Shard {
 
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
-    let ShardSetup { index, node, mailboxes, seeds, bounds, rules, clock, pulse, .. } = setup;
+    let ShardSetup { index, node, mailboxes, seeds, bounds, territory, rules, clock, pulse, .. } = setup;
     let ShardSetup { tokens, idle_timeout, doors, node_connections, draining, .. } = setup;
     let shards = u16::try_from(mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
     let shard = Rc::new(RefCell::new(Shard {
@@ -272,6 +276,7 @@ pub async fn run(setup: ShardSetup) {
         seeds,
         clock,
         engine: Engine::new(bounds),
+        territory,
         quota: KeyQuota { shards, any_rule_max: bounds.rule_keys_max as u64 },
         stage: Stage::new(),
         resp: resp::Scratch::new(),
@@ -326,7 +331,7 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::AdoptResp(arrival) => {
                 tokio::task::spawn_local(resp::serve(Rc::clone(shard), arrival));
             }
-            Message::Topology(frame) => shard.borrow().residents.tell_everybody(|| Outgoing::Push(frame.clone())),
+            Message::Territory(territory) => shard.borrow_mut().take_territory(territory),
             Message::Rules(frames) => shard.borrow_mut().take_rules(frames),
             Message::Tokens => shard.borrow_mut().expel(),
             // Whoever asked may have stopped waiting.
@@ -428,6 +433,12 @@ impl Shard {
         if let Some(since) = self.tick.checked_sub(self.idle_ticks_max) {
             self.residents.dismiss_idle(since, &self.doors);
         }
+    }
+
+    /// From now on this topology says whose is a key; everybody is told, behind what was decided under the last one.
+    fn take_territory(&mut self, territory: Arc<Territory>) {
+        self.territory = territory;
+        self.residents.tell_everybody(|| Outgoing::Push(self.territory.frame()));
     }
 
     /// From now on these rules are handed out; everybody is told.

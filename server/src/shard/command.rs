@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tallyring_engine::{Ask, Identity, Invalid, Limit, RuleRef, Timestamp};
-use tallyring_protocol::{Define, Key};
+use tallyring_protocol::{Define, Key, Placement};
 
+use super::Seeds;
 use super::outlet::Outlet;
 use crate::limits::limit_from;
 
@@ -115,6 +116,19 @@ pub enum Errand {
 }
 
 impl Errand {
+    /// Where the keys live that it is about.
+    pub fn places(&self, seeds: &Seeds) -> impl Iterator<Item = Placement> {
+        let (place, parts): (_, &[ForeignPart]) = match self {
+            Errand::Decide(key, ..) | Errand::Reset(key) => (Some(seeds.placement.place(key.as_ref()).0), &[]),
+            Errand::CheckAll(parts) => (None, parts),
+            Errand::Reserve(_, booking) => (Some(booking.counter.placement), &[]),
+            Errand::Settle { reservation, .. } => (Some(reservation.placement), &[]),
+            Errand::Acquire(claim) => (Some(claim.holder.slots.placement), &[]),
+            Errand::Release(holder) => (Some(holder.slots.placement), &[]),
+        };
+        place.into_iter().chain(parts.iter().map(|part| part.identity.placement)).map(Placement)
+    }
+
     /// The reservation that it makes, if it makes one.
     pub fn reservation(&self) -> Option<Identity> {
         match self {

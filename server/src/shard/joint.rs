@@ -21,6 +21,13 @@ pub(super) struct Scratch {
     decisions: Vec<Decision>,
 }
 
+impl Scratch {
+    /// Where the keys of the parts live.
+    fn places(&self) -> impl Iterator<Item = Placement> {
+        self.parts.iter().map(|part| Placement(part.identity.placement))
+    }
+}
+
 impl Shard {
     /// Decides the parts if their keys are this shard's; else sends them to the shard whose they are.
     pub(super) fn check_all(&mut self, id: u32, parts: Parts<'_>, now: Timestamp, session: &mut Session) -> Answer {
@@ -28,6 +35,9 @@ impl Shard {
         for (no, charge) in (0..).zip(parts.iter()) {
             let part = self.part(&charge, session).map_err(|refusal| refusal.of_part(no))?;
             self.joint.parts.push(part);
+        }
+        if let Some(place) = self.joint.places().find(|place| !self.territory.holds(*place)) {
+            return Ok(Some(self.territory.refusal(place)));
         }
         let shard = self.one_shard()?;
         if shard != self.index {

@@ -5,7 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use tallyring_protocol::reply::Rules;
 use tallyring_protocol::{GoodbyeCode, Reply, Role, Welcome};
 use tokio::time::Instant;
@@ -31,8 +31,6 @@ pub struct Arrival {
     pub read_ahead: BytesMut,
     /// What it came in by, and is entitled to.
     pub pass: Pass,
-    /// The topology to greet it with, as a frame.
-    pub topology: Bytes,
     /// Dropped when the connection ends: whoever accepted it learns of the end that way.
     pub ended: Box<dyn Send>,
 }
@@ -45,15 +43,15 @@ impl std::fmt::Debug for Arrival {
 
 /// Serves a connection until its peer closes it, breaks it, or the shard drains.
 pub(super) async fn serve(shard: Rc<RefCell<Shard>>, arrival: Arrival) {
-    let Arrival { parcel, read_ahead, pass, topology, ended } = arrival;
+    let Arrival { parcel, read_ahead, pass, ended } = arrival;
     let mut seat = Seat::take(&shard, pass);
     if let Ok(stream) = parcel.open() {
         // The buffer of the hello is let go if there is nothing behind it.
         let read_ahead = if read_ahead.is_empty() { BytesMut::new() } else { read_ahead };
         let mut socket = Socket::new(stream, read_ahead, shard.borrow().spares());
         shard.borrow().welcome(pass.role).encode(&mut socket.outbox);
-        socket.outbox.extend_from_slice(&topology);
-        // The seat is taken: of rules published from here on this connection is told as all are.
+        // The seat is taken: of what is new from here on this connection is told as all are.
+        socket.outbox.extend_from_slice(&shard.borrow().territory.frame());
         socket.outbox.extend_from_slice(&shard.borrow().rules.announcement());
         let mut connection = Connection { socket, closing_at: None };
         // An error here is the peer's: it went away. There is nobody left to tell.

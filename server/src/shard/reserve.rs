@@ -10,6 +10,7 @@ use super::apply::{decision_reply, settled_reply};
 use super::command::{Booking, Errand};
 use super::refusal::Answer;
 use super::session::{Session, WayBack};
+use super::turn::Route;
 
 /// Units of a charge that cannot be a peek.
 pub(super) const SOME_UNITS: Range = Range { min: 1, max: UNITS_MAX };
@@ -26,9 +27,10 @@ impl Shard {
         let ask = Ask::try_new(charge.cost, charge.keep, charge.force)?;
         within("ttl_us", ttl_us, TTL_US)?;
         let booking = self.booking(charge.key, limit.algorithm, name, ask, ttl_us);
-        match self.elsewhere(booking.counter.placement) {
-            None => Ok(Some(self.book(limit.id, &booking, now))),
-            Some(shard) => {
+        match self.route(booking.counter.placement) {
+            Route::Here => Ok(Some(self.book(limit.id, &booking, now))),
+            Route::Abroad(placement) => Ok(Some(self.territory.refusal(placement))),
+            Route::Sibling(shard) => {
                 let errand = Errand::Reserve(Arc::clone(&limit.definition), Box::new(booking));
                 Ok(self.forward(id, errand, shard, &mut session.way))
             }

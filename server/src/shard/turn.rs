@@ -22,6 +22,17 @@ use crate::observe::door::Door;
 /// Frames that one turn of a connection decides before the others have theirs.
 pub(super) const COMMANDS_PER_TURN_MAX: usize = 512;
 
+/// Where a command is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Route {
+    /// On this shard.
+    Here,
+    /// On another shard of this node.
+    Sibling(u16),
+    /// On another node.
+    Abroad(Placement),
+}
+
 /// Whether a turn has left frames undecided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -154,6 +165,9 @@ impl Shard {
     fn stage(&mut self, id: u32, handle: u16, key: KeyRef<'_>, op: Op, session: &mut Session) -> Answer {
         let limit = session.handle(handle)?;
         let placement = self.seeds.placement.place(key);
+        if !self.territory.holds(placement) {
+            return Ok(Some(self.territory.refusal(placement)));
+        }
         if shard_of(placement, self.shards()) != self.index {
             let errand = Errand::Decide(key.to_key(), Arc::clone(&limit.definition), op);
             return Ok(self.forward(id, errand, shard_of(placement, self.shards()), &mut session.way));
@@ -168,10 +182,14 @@ impl Shard {
         self.stage.decide(&mut self.engine, now, |id, reply| reply.encode(id, outbox));
     }
 
-    /// The shard of that placement, unless it is this one.
-    pub(super) fn elsewhere(&self, placement: u64) -> Option<u16> {
-        let shard = shard_of(Placement(placement), self.shards());
-        (shard != self.index).then_some(shard)
+    /// Where that placement is decided.
+    pub(super) fn route(&self, placement: u64) -> Route {
+        let placement = Placement(placement);
+        match shard_of(placement, self.shards()) {
+            _ if !self.territory.holds(placement) => Route::Abroad(placement),
+            shard if shard == self.index => Route::Here,
+            shard => Route::Sibling(shard),
+        }
     }
 
     /// Runs an errand if its key is this shard's; else sends it to the shard whose it is.
@@ -183,9 +201,10 @@ impl Shard {
         now: Timestamp,
         way: &mut WayBack,
     ) -> Option<Reply<'static>> {
-        match self.elsewhere(placement) {
-            None => Some(self.run(errand, now)),
-            Some(shard) => self.forward(id, errand, shard, way),
+        match self.route(placement) {
+            Route::Here => Some(self.run(errand, now)),
+            Route::Sibling(shard) => self.forward(id, errand, shard, way),
+            Route::Abroad(placement) => Some(self.territory.refusal(placement)),
         }
     }
 
@@ -240,6 +259,7 @@ impl Shard {
     /// Decides a command that another thread sent.
     pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) {
         let Envelope { errand, id, reply_to } = envelope;
+<<<<<<< HEAD
         let reservation = errand.reservation();
         let reply = self.run(errand, now);
         let ceiling = reservation.and_then(|reservation| self.engine.reserved_ceiling(now, reservation));
@@ -247,6 +267,15 @@ impl Shard {
             Some(ceiling) => Outgoing::Reserved(id, reply, ceiling),
             None => Outgoing::Reply(id, reply),
         });
+=======
+        // Whoever sent it may have done so under another topology.
+        let strange = errand.places(&self.seeds).find(|place| !self.territory.holds(*place));
+        let reply = match strange {
+            Some(place) => self.territory.refusal(place),
+            None => self.run(errand, now),
+        };
+        reply_to.push(super::outlet::Outgoing::Reply(id, reply));
+>>>>>>> 80a5670 (Shard: it knows what its node owns, and names the owner of the rest; a topology comes by mail, to newcomers too)
     }
 
     /// Does what an errand asks for, whose key is this shard's.

@@ -15,6 +15,7 @@ use crate::observe::door::{Door, Refusal};
 use crate::shard::Shard;
 use crate::shard::command::Errand;
 use crate::shard::refusal::Answer;
+use crate::shard::turn::Route;
 use crate::tokens::Pass;
 
 impl Shard {
@@ -66,14 +67,15 @@ impl Shard {
         let handle = self.numbers.get(place);
         let (limit, definition) = (handle.id, Arc::clone(&handle.definition));
         let booking = self.booking(key.as_ref(), handle.algorithm, name, ask, ttl_us);
-        match self.elsewhere(booking.counter.placement) {
-            None => {
+        match self.route(booking.counter.placement) {
+            Route::Here => {
                 let reply = self.book(limit, &booking, now);
                 // One that repeats the first says what that was told, whatever the limit is by now.
                 let limit = self.engine.reserved_ceiling(now, booking.reservation).unwrap_or(asked.limit);
                 self.answer_resp(Asked { limit, ..asked }, &reply, now, session);
             }
-            Some(shard) => {
+            Route::Abroad(placement) => self.answer_resp(asked, &self.territory.refusal(placement), now, session),
+            Route::Sibling(shard) => {
                 self.forward_resp(asked, Errand::Reserve(definition, Box::new(booking)), shard, now, session);
             }
         }

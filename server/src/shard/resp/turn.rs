@@ -131,6 +131,9 @@ impl Shard {
             return self.answer_resp(asked, &Reply::Full, now, session);
         };
         let placement = self.seeds.placement.place(key.as_ref());
+        if !self.territory.holds(placement) {
+            return self.answer_resp(asked, &self.territory.refusal(placement), now, session);
+        }
         let owner = shard_of(placement, self.shards());
         if owner != self.index {
             let definition = Arc::clone(&self.numbers.get(place).definition);
