@@ -1,12 +1,14 @@
 //! What is counted: each case is a fixed piece of work.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use tallyring_benches::keys::Keys;
 use tallyring_benches::shard::Shard;
 use tallyring_benches::{BATCH, frames, resp};
 use tallyring_engine::Algorithm;
-use tallyring_protocol::{Reply, Request};
+use tallyring_protocol::ring::Share;
+use tallyring_protocol::{NodeId, Placement, PlacementSeed, Reply, Request, Ring};
 
 /// Batches that are made up before the work begins, whatever part of them is then worked on.
 pub(crate) const BATCHES_MAX: usize = 1_000;
@@ -28,12 +30,13 @@ pub(crate) struct Case {
 }
 
 /// Every case.
-pub(crate) const CASES: [Case; 13] = [
+pub(crate) const CASES: [Case; 14] = [
     Case { name: "protocol: encode a check", work: encode_checks },
     Case { name: "protocol: decode a check", work: decode_checks },
     Case { name: "protocol: encode a decision", work: encode_decisions },
     Case { name: "protocol: decode a decision", work: decode_decisions },
     Case { name: "protocol: both hashes of a key", work: hash_keys },
+    Case { name: "protocol: whether a key is this node's, one of three", work: own_keys },
     Case { name: "engine: token_bucket, allowed", work: |batches| decide(Algorithm::TokenBucket, PLENTY, batches) },
     Case { name: "engine: token_bucket, denied", work: |batches| decide(Algorithm::TokenBucket, NONE_LEFT, batches) },
     Case { name: "engine: leaky_bucket, allowed", work: |batches| decide(Algorithm::LeakyBucket, PLENTY, batches) },
@@ -144,6 +147,20 @@ fn hash_keys(batches: usize) {
         keys.read(blocks).for_each(|key| {
             black_box(shard.identity(key));
         });
+    }
+}
+
+/// Looks up what has been hashed: the step that a cluster adds to every decision.
+fn own_keys(batches: usize) {
+    let ring = Ring::new(&PlacementSeed([1; 16]), (1..=3).map(|id| (NodeId(id), 1)));
+    let share = Share::new(NodeId(2), Arc::new(ring));
+    let (keys, shard) = (Keys::of(ACCOUNTS), Shard::new(Algorithm::TokenBucket, 1));
+    let place = |blocks: Vec<u8>| -> Vec<Placement> {
+        keys.read(&blocks).map(|key| Placement(shard.identity(key).placement)).collect()
+    };
+    let placements: Vec<Vec<Placement>> = batches_of_keys(&mut keys.clone()).into_iter().map(place).collect();
+    for batch in &placements[..batches] {
+        black_box(batch.iter().filter(|placement| share.holds(**placement)).count());
     }
 }
 

@@ -259,7 +259,10 @@ impl Shard {
     /// Decides a command that another thread sent.
     pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) {
         let Envelope { errand, id, reply_to } = envelope;
-<<<<<<< HEAD
+        // Whoever sent it may have done so under another topology.
+        if let Some(place) = errand.places(&self.seeds).find(|place| !self.territory.holds(*place)) {
+            return reply_to.push(Outgoing::Reply(id, self.territory.refusal(place)));
+        }
         let reservation = errand.reservation();
         let reply = self.run(errand, now);
         let ceiling = reservation.and_then(|reservation| self.engine.reserved_ceiling(now, reservation));
@@ -267,15 +270,6 @@ impl Shard {
             Some(ceiling) => Outgoing::Reserved(id, reply, ceiling),
             None => Outgoing::Reply(id, reply),
         });
-=======
-        // Whoever sent it may have done so under another topology.
-        let strange = errand.places(&self.seeds).find(|place| !self.territory.holds(*place));
-        let reply = match strange {
-            Some(place) => self.territory.refusal(place),
-            None => self.run(errand, now),
-        };
-        reply_to.push(super::outlet::Outgoing::Reply(id, reply));
->>>>>>> 80a5670 (Shard: it knows what its node owns, and names the owner of the rest; a topology comes by mail, to newcomers too)
     }
 
     /// Does what an errand asks for, whose key is this shard's.

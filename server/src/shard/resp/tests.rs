@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tallyring_engine::Bounds;
-use tallyring_protocol::{IdentityHasher, IdentityKey, NodeId, PlacementSeed, RulesVersion};
+use tallyring_protocol::{IdentityHasher, IdentityKey, Node, NodeId, PlacementSeed, RulesVersion, Topology};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::LocalSet;
 use tokio::time::Instant;
@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{LOGIN_TIMEOUT, RespArrival};
 use crate::shard::rules::RulesFrames;
+use crate::shard::territory::Territory;
 use crate::shard::{MAILBOX_MAX, Message, Seeds, ShardMailbox, ShardSetup, run};
 use crate::sys::clock::Clock;
 use crate::sys::net::{Parcel, Stream, TcpListener, TcpStream};
@@ -34,6 +35,7 @@ fn setup(draining: CancellationToken) -> ShardSetup {
         mailboxes: [ShardMailbox::new(MAILBOX_MAX)].into(),
         seeds: Seeds { placement: PlacementSeed([1; 16]), identity: IdentityHasher::new(IdentityKey([2; 16])) },
         bounds: Bounds::default(),
+        territory: Arc::new(alone()),
         rules: Arc::new(RulesFrames::new(RulesVersion::default(), b"{}")),
         clock: Clock::start(),
         pulse: Arc::default(),
@@ -43,6 +45,13 @@ fn setup(draining: CancellationToken) -> ShardSetup {
         node_connections: Arc::default(),
         draining,
     }
+}
+
+/// A cluster of one.
+fn alone() -> Territory {
+    let node = Node { id: NodeId(1), weight: 1, shards: 1, native: String::new(), zone: String::new() };
+    let topology = Topology { epoch: 1, placement_seed: PlacementSeed([1; 16]), nodes: vec![node], gateways: 1 };
+    Territory::new(NodeId(1), topology)
 }
 
 /// A shard in this thread, and the peer's end of a RESP connection to it.
