@@ -47,7 +47,7 @@ impl From<ReadError> for Failure {
 /// # Errors
 /// [`ReadError`]: it is no file, or no text.
 pub(super) fn read(path: PathBuf) -> Result<RulesFile, ReadError> {
-    let bytes = file::open(&path).and_then(|file| read_all(file));
+    let bytes = file::open(&path).and_then(read_all);
     into_text(path, bytes)
 }
 
