@@ -183,6 +183,12 @@ impl Decision {
         self.speaker.map(|at| &self.checks[at])
     }
 
+    /// The rules whose `soft` fraction an allowed request has reached.
+    pub(crate) fn soft(&self) -> impl Iterator<Item = &RuleDecision> {
+        let checks = if self.level == Level::Soft { &self.checks[..] } else { &[] };
+        checks.iter().filter(|check| check.is_soft())
+    }
+
     /// The rules that refused, in the order of the document.
     pub fn denied(&self) -> impl Iterator<Item = &RuleDecision> {
         self.checks.iter().filter(|check| !check.allowed)

@@ -124,6 +124,16 @@ async fn what_was_decided_here_is_reported_in_batches() {
     assert_eq!(fake.times("report"), 2);
 }
 
+#[tokio::test]
+async fn what_was_allowed_near_the_end_is_reported() {
+    let fake = FakeStore::start(1).await;
+    let limiter = limiter(&fake.client(), &[fixed(4, r#","soft":"0.75""#)]);
+    for _ in 0..6 {
+        check(&limiter, "k").await;
+    }
+    until("the report", || fake.reported("r", false).soft == 2).await;
+}
+
 /// Case rules-shadow-02: 10 units, 100 requests, the deny cache is on.
 #[tokio::test]
 async fn a_rule_in_shadow_counts_every_denial_whoever_knew_of_it_and_touches_no_answer() {

@@ -348,8 +348,8 @@ mod tests {
         check_bad(0x18, 0, &[2, 0, 9], "holder");
         check_bad(0x03, 0, &[1], "body");
         check_bad(0x05, 0, &[1], "body");
-        check_bad(0x06, 0, &[0; 63], "grant_excess");
-        check_bad(0x06, 0, &[0xFF; 66], "rule");
+        check_bad(0x06, 0, &[0; 71], "soft");
+        check_bad(0x06, 0, &[0xFF; 74], "rule");
         check_bad(0x02, HANDLES_MAX, &[], "handle");
         check_bad(0x02, 0, &[9], "algorithm");
         check_bad(0x02, 0, &[1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "period");

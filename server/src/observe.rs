@@ -3,5 +3,6 @@
 pub mod clock;
 pub mod door;
 pub mod histogram;
+pub mod local;
 pub mod metrics;
 pub mod reload;

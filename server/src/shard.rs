@@ -16,7 +16,6 @@ mod apply;
 pub mod command;
 mod guests;
 mod joint;
-mod local;
 pub mod mailbox;
 pub mod native;
 mod numbers;
@@ -42,13 +41,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tallyring_engine::{Bounds, Engine, Identity, Stock, Timestamp};
-use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, Key, KeyRef, LocalCounts, NodeId, PlacementSeed};
+use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, Key, KeyRef, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use self::command::{Envelope, Holder, KeyQuota};
 use self::guests::Guests;
-use self::local::Locals;
 use self::mailbox::Mailbox;
 use self::native::Arrival;
 use self::numbers::Numbers;
@@ -62,6 +60,7 @@ use self::stage::Stage;
 use self::territory::Territory;
 use crate::observe::door::{Door, DoorTallies};
 use crate::observe::histogram::Histogram;
+use crate::observe::local::{LocalReport, Locals};
 use crate::sys::clock::Clock;
 use crate::tokens::{LiveTokens, Pass};
 
@@ -186,17 +185,6 @@ pub struct RuleReport {
     pub denied: u64,
     /// Calls that memory had no room for.
     pub full: u64,
-}
-
-/// What gateways decided of one rule without asking.
-#[derive(Clone, Debug, Default)]
-pub struct LocalReport {
-    /// The rule's id; empty = none.
-    pub rule: String,
-    /// Whether it was not enforced.
-    pub shadow: bool,
-    /// What they decided.
-    pub counts: LocalCounts,
 }
 
 /// What a shard needs to start.
@@ -464,8 +452,6 @@ impl Shard {
             denied: counts.denied,
             full: counts.full,
         });
-        let locals = self.locals.iter();
-        let locals = locals.map(|(rule, shadow, counts)| LocalReport { rule: rule.to_owned(), shadow, counts });
         Report {
             keys: self.engine.keys(),
             bytes: self.engine.bytes(),
@@ -478,7 +464,7 @@ impl Shard {
             requests: self.requests,
             tally: self.tally,
             rules: rules.collect(),
-            locals: locals.collect(),
+            locals: self.locals.reports(),
         }
     }
 }

@@ -184,6 +184,24 @@ fn levels_priorities_blocks_and_exceptions_are_those_of_the_document() {
 }
 
 #[test]
+fn what_no_shard_knows_of_a_decision_is_in_the_metrics() {
+    let soft = rule("near", "client", 4) + "soft = \"0.75\"\n";
+    let node =
+        node(&(soft + "[[rule]]\nid = \"closed\"\ngroup = \"b\"\nmatch = { tenant = \"t\" }\naction = \"block\"\n"));
+    let levels: Vec<Value> = (0..6).map(|_| decide(&node, &json!({ "client": "c" }))["level"].clone()).collect();
+    assert_eq!(levels, ["ok", "ok", "soft", "soft", "denied", "denied"]);
+    assert_eq!(decide(&node, &json!({ "client": "other", "tenant": "t" }))["allowed"], false);
+    let metrics = node.get("/metrics").1;
+    for line in [
+        "tallyring_soft_decisions_total{rule=\"near\"} 2",
+        "tallyring_decisions_total{rule=\"near\",outcome=\"allowed\"} 4",
+        "tallyring_decisions_total{rule=\"closed\",outcome=\"blocked\"} 1",
+    ] {
+        assert!(metrics.contains(&format!("\n{line}\n")), "{line} is not in\n{metrics}");
+    }
+}
+
+#[test]
 fn a_reservation_is_made_once_under_every_rule_and_settled_once() {
     let node = node(&[rule("a", "client", 100), rule("b", "tenant", 100)].concat());
     let question = json!({

@@ -321,4 +321,12 @@ fn an_operator_shows_a_certificate_where_the_node_asks_for_one() {
     let showing = [&check[..], &["--tls-cert", &certificate, "--tls-key", &key]].concat();
     let (code, said) = operate(&secure, &showing);
     assert!(code == 0 && said.starts_with("allowed: 1 of 2 left"), "{said}");
+
+#[test]
+fn the_end_of_a_certificate_is_known_beforehand() {
+    let secure = Secure::start(&[]);
+    let metrics = https(&secure.node, &secure.authority.root()).unwrap();
+    let line = "\ntallyring_certificate_expiry_timestamp_seconds{file=\"cert\"} 64060588800\n"; // 1 January 4000
+    assert!(metrics.contains(line), "{metrics}");
+    assert!(!metrics.contains("expiry_timestamp_seconds{file=\"ca\"}"), "{metrics}");
 }

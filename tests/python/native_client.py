@@ -50,6 +50,7 @@ LOCAL_COUNTS = (  # what a gateway counts of a rule that it decided by itself, i
     "blocked",
     "grant_allowed",
     "grant_excess",
+    "soft",
 )
 DRAINING = 4  # the one goodbye behind which answers may follow
 CALENDAR_UNITS = {"day": 1, "week": 2, "month": 3}
@@ -220,7 +221,7 @@ def get_rules(request_id: int) -> bytes:
 
 def report(request_id: int, rule: str, shadow: bool = False, **counts: int) -> bytes:
     """What was decided of a rule without the store, by the names in LOCAL_COUNTS."""
-    body = struct.pack("<8Q", *(counts.pop(name, 0) for name in LOCAL_COUNTS))
+    body = struct.pack("<9Q", *(counts.pop(name, 0) for name in LOCAL_COUNTS))
     if counts:
         raise ValueError(f"no such counts: {counts}")
     return frame(REPORT, int(shadow), 0, request_id, body + text(rule))

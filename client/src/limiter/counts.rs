@@ -107,7 +107,7 @@ impl Tally {
     }
 }
 
-/// What one rule has decided without the store since that was reported last.
+/// What the store does not know of one rule's decisions, since that was reported last.
 #[derive(Debug, Default)]
 pub(crate) struct Unreported {
     deny_cache: AtomicU64,
@@ -117,6 +117,7 @@ pub(crate) struct Unreported {
     mode_denied: AtomicU64,
     blocked: AtomicU64,
     grant_allowed: AtomicU64,
+    soft: AtomicU64,
 }
 
 impl Unreported {
@@ -134,6 +135,11 @@ impl Unreported {
         add(counter, 1);
     }
 
+    /// Counts a call that was allowed near the rule's end, whoever allowed it: the store knows of no such fraction.
+    pub(crate) fn count_soft(&self) {
+        add(&self.soft, 1);
+    }
+
     /// Takes the counts, to report them.
     pub(crate) fn take(&self) -> LocalCounts {
         let take = |counter: &AtomicU64| counter.swap(0, Ordering::Relaxed);
@@ -146,6 +152,7 @@ impl Unreported {
             blocked: take(&self.blocked),
             grant_allowed: take(&self.grant_allowed),
             grant_excess: 0, // a grant ends with its window
+            soft: take(&self.soft),
         }
     }
 
@@ -158,6 +165,7 @@ impl Unreported {
         add(&self.mode_denied, counts.mode_denied);
         add(&self.blocked, counts.blocked);
         add(&self.grant_allowed, counts.grant_allowed);
+        add(&self.soft, counts.soft);
     }
 }
 

@@ -437,7 +437,9 @@ impl Tab {
         }
         let parts = std::mem::take(&mut self.parts);
         let checks = parts.into_iter().filter_map(|part| part.into_decision(&self.snapshot)).collect();
-        Decision::new(checks, self.snapshot.version, held)
+        let decision = Decision::new(checks, self.snapshot.version, held);
+        decision.soft().for_each(|check| self.snapshot.limited(check.rule.order()).unreported.count_soft());
+        decision
     }
 
     /// Counts what was decided, and keeps the local copies in step with what was admitted.

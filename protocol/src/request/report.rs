@@ -19,7 +19,7 @@ pub struct Report<'a> {
     pub counts: LocalCounts,
 }
 
-/// Calls of one rule that were decided without the store, and by what.
+/// Calls of one rule that were decided without the store, and by what; and what the store cannot know of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalCounts {
     /// Denied from memory: the store had denied the key until later.
@@ -38,11 +38,14 @@ pub struct LocalCounts {
     pub grant_allowed: u64,
     /// Units spent out of grants behind the end of the window they were taken in: at most so much was admitted in excess.
     pub grant_excess: u64,
+    /// Allowed by whomever, the store included, with so much used that the rule's `soft` fraction is reached. Only who knows
+    /// the rule can tell, so the store has to be told; each is counted as allowed as well.
+    pub soft: u64,
 }
 
 impl LocalCounts {
     /// The names of the counts, in the order of [`LocalCounts::values`].
-    pub const NAMES: [&'static str; 8] = [
+    pub const NAMES: [&'static str; 9] = [
         "deny_cache",
         "prefilter",
         "fallback_allowed",
@@ -51,13 +54,24 @@ impl LocalCounts {
         "blocked",
         "grant_allowed",
         "grant_excess",
+        "soft",
     ];
 
     /// The counts, in the order in which they travel.
-    pub fn values(&self) -> [u64; 8] {
+    pub fn values(&self) -> [u64; 9] {
         let LocalCounts { deny_cache, prefilter, fallback_allowed, fallback_denied, .. } = *self;
-        let LocalCounts { mode_denied, blocked, grant_allowed, grant_excess, .. } = *self;
-        [deny_cache, prefilter, fallback_allowed, fallback_denied, mode_denied, blocked, grant_allowed, grant_excess]
+        let LocalCounts { mode_denied, blocked, grant_allowed, grant_excess, soft, .. } = *self;
+        [
+            deny_cache,
+            prefilter,
+            fallback_allowed,
+            fallback_denied,
+            mode_denied,
+            blocked,
+            grant_allowed,
+            grant_excess,
+            soft,
+        ]
     }
 
     /// Counts on; a sum stops at the largest number.
@@ -79,7 +93,7 @@ impl LocalCounts {
         *self == LocalCounts::default()
     }
 
-    fn from_values(values: [u64; 8]) -> LocalCounts {
+    fn from_values(values: [u64; 9]) -> LocalCounts {
         let [
             deny_cache,
             prefilter,
@@ -89,6 +103,7 @@ impl LocalCounts {
             blocked,
             grant_allowed,
             grant_excess,
+            soft,
         ] = values;
         LocalCounts {
             deny_cache,
@@ -99,6 +114,7 @@ impl LocalCounts {
             blocked,
             grant_allowed,
             grant_excess,
+            soft,
         }
     }
 }
@@ -106,7 +122,7 @@ impl LocalCounts {
 impl<'a> Report<'a> {
     pub(super) fn decode(frame: &Frame<'a>) -> Result<Report<'a>, Malformed> {
         let mut fields = Fields::new(frame.body);
-        let mut values = [0; 8];
+        let mut values = [0; 9];
         for (value, name) in values.iter_mut().zip(LocalCounts::NAMES) {
             *value = fields.u64(name)?;
         }

@@ -173,6 +173,7 @@ fn rules_requests() -> Named {
         blocked: 0,
         grant_allowed: 64,
         grant_excess: 1,
+        soft: 9,
     };
     let largest = LocalCounts { deny_cache: u64::MAX, ..LocalCounts::default() };
     let refused = LocalCounts { mode_denied: 5, blocked: 1, ..LocalCounts::default() };

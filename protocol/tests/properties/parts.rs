@@ -119,12 +119,7 @@ impl RequestParts {
             11 => Request::Report(Report {
                 rule,
                 shadow: force,
-                counts: LocalCounts {
-                    deny_cache: cost,
-                    mode_denied: keep,
-                    grant_excess: burst,
-                    ..LocalCounts::default()
-                },
+                counts: LocalCounts { deny_cache: cost, mode_denied: keep, soft: burst, ..LocalCounts::default() },
             }),
             _ => Request::Define(Define {
                 handle,

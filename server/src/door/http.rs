@@ -43,8 +43,10 @@ use crate::door::judge::Judge;
 use crate::door::shards::Shards;
 use crate::entrance::Entrance;
 use crate::observe::clock::ClockGauge;
+use crate::entrance::tls::Certificates;
 use crate::observe::door::DoorTallies;
 use crate::observe::histogram::Histogram;
+use crate::observe::local::Locals;
 use crate::observe::reload::ReloadTally;
 use crate::rules::Rules;
 use crate::shard::{Message, Report, ShardMailbox};
@@ -73,8 +75,12 @@ pub struct HttpDoor {
     pub doors: Arc<DoorTallies>,
     /// What is counted of files that are read again.
     pub reloads: Arc<ReloadTally>,
+    /// What the doors show, if anything is encrypted.
+    pub certificates: Option<Arc<Certificates>>,
     /// How long the door's requests took.
     pub latency: Mutex<Histogram>,
+    /// What the door decided that no shard knows of.
+    pub locals: Mutex<Locals>,
     /// The rules.
     pub rules: Arc<Rules>,
     /// The shards, to decide.

@@ -2,6 +2,8 @@
 //!
 //! A connection keeps the certificate it was opened under; only the next ones see the new one, so none is dropped.
 
+mod expiry;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,7 +58,23 @@ pub struct Content {
 #[derive(Debug)]
 pub struct Certificates {
     files: TlsFiles,
-    live: ArcSwap<[Arc<ServerConfig>; Door::ALL.len()]>,
+    live: ArcSwap<Shown>,
+}
+
+/// What the doors show.
+#[derive(Debug)]
+struct Shown {
+    by_door: [Arc<ServerConfig>; Door::ALL.len()],
+    expiry: Expiry,
+}
+
+/// When the first certificate of each file ends, in seconds since the Unix epoch; `None` where none says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Expiry {
+    /// Of the node's certificate, or one between it and the root.
+    pub cert_s: Option<u64>,
+    /// Of the roots of clients' certificates.
+    pub ca_s: Option<u64>,
 }
 
 impl Content {
@@ -89,8 +107,8 @@ impl Certificates {
     /// [`TlsError`] names the file.
     pub fn load(files: TlsFiles) -> Result<Certificates, TlsError> {
         let content = files.read()?;
-        let live = configs(&files, &content)?;
-        Ok(Certificates { files, live: ArcSwap::from_pointee(live) })
+        let live = ArcSwap::from_pointee(Shown::of(&files, &content)?);
+        Ok(Certificates { files, live })
     }
 
     /// Where it is read from.
@@ -103,14 +121,31 @@ impl Certificates {
     /// # Errors
     /// As [`Certificates::load`]; the doors show what they did before.
     pub fn replace(&self, content: &Content) -> Result<(), TlsError> {
-        self.live.store(Arc::new(configs(&self.files, content)?));
+        self.live.store(Arc::new(Shown::of(&self.files, content)?));
         Ok(())
     }
 
     /// How that door agrees on keys.
     pub fn of(&self, door: Door) -> Arc<ServerConfig> {
-        Arc::clone(&self.live.load()[door as usize])
+        Arc::clone(&self.live.load().by_door[door as usize])
     }
+
+    /// When what is shown now ends.
+    pub fn expiry(&self) -> Expiry {
+        self.live.load().expiry
+    }
+}
+
+impl Shown {
+    fn of(files: &TlsFiles, content: &Content) -> Result<Shown, TlsError> {
+        let expiry = Expiry { cert_s: first_end(&content.cert), ca_s: content.ca.as_deref().and_then(first_end) };
+        Ok(Shown { by_door: configs(files, content)?, expiry })
+    }
+}
+
+/// When the first of some certificates in PEM ends.
+fn first_end(pem: &[u8]) -> Option<u64> {
+    CertificateDer::pem_slice_iter(pem).flatten().filter_map(|certificate| expiry::not_after_s(&certificate)).min()
 }
 
 fn read(flag: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tallyring_protocol::{LocalCounts, Report};
 
 use super::announced::Headers;
 use super::body::Sent;
@@ -55,8 +56,20 @@ struct Check<'a> {
 pub(super) async fn check(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
     let question = Question::parse(&body)?;
     let decision = door.judge.check(&question.subject(), &question.charge()?).await?;
+    door.count(&decision);
     let now_us = decision.at_us.unwrap_or_else(|| door.clock.now_us());
     Ok(Json(Answer::of(&decision, now_us)).into_response())
+}
+
+impl HttpDoor {
+    /// Counts what no shard knows: which rules blocked, and which are near their end.
+    fn count(&self, decision: &Decision) {
+        let soft = decision.soft().map(|rule| (rule, LocalCounts { soft: 1, ..LocalCounts::default() }));
+        let blocked = decision.blocked().map(|rule| (rule, LocalCounts { blocked: 1, ..LocalCounts::default() }));
+        for (rule, counts) in soft.chain(blocked) {
+            self.locals.lock().add(&Report { rule: rule.id(), shadow: false, counts });
+        }
+    }
 }
 
 impl<'a> Answer<'a> {

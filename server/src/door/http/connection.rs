@@ -272,6 +272,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_body_that_is_too_large_is_told_so_while_it_is_sent() {
+        play(async |mut served| {
+            served.say("POST /count HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n").await;
+            served.say(&"x".repeat(1_000_000)).await;
+            let answer = served.rest().await;
+            assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_peer_that_does_not_read_its_answer_is_cut_off() {
         play(async |mut served| {
             let began = Instant::now();

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use self::decisions::Decisions;
 use super::HttpDoor;
 use crate::observe::metrics::{CONTENT_TYPE, Exposition, SignedMicros, Type};
+use crate::entrance::tls::Expiry;
 use crate::observe::reload::Reloaded;
 use crate::shard::Report;
 
@@ -33,7 +34,9 @@ impl HttpDoor {
         self.clock_family(&mut text);
         self.rules_families(&mut text);
         self.reload_families(&mut text);
-        Decisions::of(reports.iter().flatten()).families(&mut text);
+        self.expiry_family(&mut text);
+        let locals = self.locals.lock().reports();
+        Decisions::of(reports.iter().flatten(), &locals).families(&mut text);
         text.finish()
     }
 
@@ -56,6 +59,14 @@ impl HttpDoor {
         let help = "How far the node's clock was behind wall time when they were last compared; negative = ahead.";
         let behind = SignedMicros(self.clock_gauge.behind_us());
         text.family("tallyring_clock_deviation_seconds", Type::Gauge, help, [(&[][..], behind)]);
+    }
+
+    fn expiry_family(&self, text: &mut Exposition) {
+        let Expiry { cert_s, ca_s } = self.certificates.as_ref().map(|shown| shown.expiry()).unwrap_or_default();
+        let ends = [("cert", cert_s), ("ca", ca_s)].map(|(file, end_s)| ([("file", file)], end_s));
+        let ends = ends.iter().filter_map(|(labels, end_s)| Some((&labels[..], (*end_s)?)));
+        let help = "When the first of the certificates ends that the node shows, or that clients' have to come from.";
+        text.family("tallyring_certificate_expiry_timestamp_seconds", Type::Gauge, help, ends);
     }
 
     fn rules_families(&self, text: &mut Exposition) {

@@ -1,4 +1,4 @@
-//! A stream whose peer has to read what it is told.
+//! A stream whose peer has to read what it is told, and gets the time to.
 
 use std::io;
 use std::pin::Pin;
@@ -11,16 +11,26 @@ use tokio::time::{Sleep, sleep};
 /// How long a peer may take to read an answer, from the first byte that it would not take to the last.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long, and how much, is read from a peer behind its last answer: closing a socket with unread bytes resets it, and a
+/// reset overtakes what was said last, such as that a body is too large.
+const LINGER_TIMEOUT: Duration = Duration::from_millis(500);
+const LINGER_BYTES_MAX: usize = 2 * 1_024 * 1_024;
+
+/// Bytes that are thrown away at once.
+const CHUNK_BYTES: usize = 4 * 1_024;
+
 /// The stream. Reading is bounded elsewhere, by what is read.
 pub(super) struct Patient<S> {
     stream: S,
     /// The end of patience, while the peer has something to read.
     end: Option<Pin<Box<Sleep>>>,
+    /// Once our side is closed: how long the peer is still listened to, and how many bytes.
+    lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl<S: Unpin> Patient<S> {
     pub(super) fn new(stream: S) -> Patient<S> {
-        Patient { stream, end: None }
+        Patient { stream, end: None, lingering: None }
     }
 
     /// What the stream is ready with, or the end of patience.
@@ -40,7 +50,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.or_end(cx, polled)
@@ -55,7 +65,28 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_shutdown(cx);
-        self.or_end(cx, polled)
+        if self.lingering.is_none() {
+            let polled = Pin::new(&mut self.stream).poll_shutdown(cx);
+            ready!(self.or_end(cx, polled))?;
+            self.lingering = Some((Box::pin(sleep(LINGER_TIMEOUT)), LINGER_BYTES_MAX));
+        }
+        self.poll_linger(cx).map(Ok)
+    }
+}
+
+impl<S: AsyncRead + Unpin> Patient<S> {
+    /// Throws away what the peer still sends, until it closes its side or has had its time.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some((end, left)) = &mut self.lingering else { return Poll::Ready(()) };
+        let mut chunk = [0; CHUNK_BYTES];
+        while *left > 0 {
+            let mut chunk = ReadBuf::new(&mut chunk);
+            match Pin::new(&mut self.stream).poll_read(cx, &mut chunk) {
+                Poll::Ready(Ok(())) if !chunk.filled().is_empty() => *left = left.saturating_sub(chunk.filled().len()),
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return end.as_mut().poll(cx),
+            }
+        }
+        Poll::Ready(())
     }
 }

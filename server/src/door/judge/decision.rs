@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tallyring_protocol::rules::{Rule, Say, speaker};
+use tallyring_protocol::rules::{Action, Rule, Say, speaker};
 
 use super::bench::Bench;
 use super::verdict::Verdict;
@@ -88,6 +88,21 @@ impl Decision {
     /// The check whose rule the request's sender is told about; `None` if no rule applies.
     pub fn speaker(&self) -> Option<&RuleDecision> {
         self.speaker.map(|at| &self.checks[at])
+    }
+
+    /// The rules whose `soft` fraction an allowed request has reached.
+    pub fn soft(&self) -> impl Iterator<Item = &Rule> {
+        let checks = if self.level == Level::Soft { &self.checks[..] } else { &[] };
+        checks
+            .iter()
+            .map(|check| (check, self.rule(check)))
+            .filter(|(check, rule)| check.is_soft(rule))
+            .map(|(_, rule)| rule)
+    }
+
+    /// The rules that refused whatever they are for, without asking a shard.
+    pub fn blocked(&self) -> impl Iterator<Item = &Rule> {
+        self.checks.iter().map(|check| self.rule(check)).filter(|rule| rule.action() == Action::Block)
     }
 
     /// How long the request should be held so that the output keeps the rate of every leaky bucket that it passed;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::observe::local::LocalReport;
 use crate::observe::metrics::{Exposition, Type};
 use crate::shard::Report;
 
@@ -37,6 +38,7 @@ struct Counts {
     enforced: [u64; OUTCOMES.len()],
     shadow: [u64; OUTCOMES.len()],
     grant_excess: u64,
+    soft: u64,
 }
 
 impl Counts {
@@ -48,6 +50,7 @@ impl Counts {
         add(&mut self.enforced, &more.enforced);
         add(&mut self.shadow, &more.shadow);
         self.grant_excess = self.grant_excess.saturating_add(more.grant_excess);
+        self.soft = self.soft.saturating_add(more.soft);
     }
 }
 
@@ -61,18 +64,19 @@ fn add(sum: &mut [u64], more: &[u64]) {
 pub(super) struct Decisions<'a>(BTreeMap<&'a str, Counts>);
 
 impl<'a> Decisions<'a> {
-    /// What these reports come to.
-    pub(super) fn of(reports: impl Iterator<Item = &'a Report> + Clone) -> Decisions<'a> {
+    /// What these reports come to, and what the door itself has counted.
+    pub(super) fn of(reports: impl Iterator<Item = &'a Report> + Clone, door: &'a [LocalReport]) -> Decisions<'a> {
         let mut rules: BTreeMap<&str, Counts> = [("", Counts::default())].into();
         for rule in reports.clone().flat_map(|report| &report.rules) {
             let counts = rules.entry(&rule.rule).or_default().of(rule.shadow);
             add(&mut counts[..KNOWN], &[rule.allowed, rule.denied, rule.full]);
         }
-        for local in reports.flat_map(|report| &report.locals) {
-            let [outcomes @ .., grant_excess] = local.counts.values();
+        for local in reports.flat_map(|report| &report.locals).chain(door) {
+            let [outcomes @ .., grant_excess, soft] = local.counts.values();
             let counts = rules.entry(&local.rule).or_default();
             add(&mut counts.of(local.shadow)[KNOWN..], &outcomes);
             counts.grant_excess = counts.grant_excess.saturating_add(grant_excess);
+            counts.soft = counts.soft.saturating_add(soft);
         }
         Decisions(rules).bounded()
     }
@@ -102,15 +106,18 @@ impl<'a> Decisions<'a> {
         let help = "Decisions by rule and outcome, those of gateways by themselves included; rule is empty for limits that \
                     no rule gave.";
         text.family("tallyring_decisions_total", Type::Counter, help, counts);
-        self.excess_family(text);
+        let help =
+            "Calls allowed with so much used that the rule's soft fraction is reached; among those allowed, too.";
+        self.rare_family(text, "tallyring_soft_decisions_total", help, |counts| counts.soft);
+        let help = "Units that gateways spent out of grants behind the end of their window.";
+        self.rare_family(text, "tallyring_grant_excess_units_total", help, |counts| counts.grant_excess);
     }
 
-    fn excess_family(&self, text: &mut Exposition) {
-        let some = self.0.iter().filter(|(_, counts)| counts.grant_excess > 0);
-        let samples: Vec<_> = some.map(|(rule, counts)| ([("rule", *rule)], counts.grant_excess)).collect();
-        let help = "Units that gateways spent out of grants behind the end of their window.";
-        let samples = samples.iter().map(|(labels, count)| (&labels[..], *count));
-        text.family("tallyring_grant_excess_units_total", Type::Counter, help, samples);
+    /// A family of the rules that have anything to count.
+    fn rare_family(&self, text: &mut Exposition, name: &str, help: &str, count: impl Fn(&Counts) -> u64) {
+        let counted = self.0.iter().map(|(rule, counts)| ([("rule", *rule)], count(counts)));
+        let samples: Vec<_> = counted.filter(|(_, count)| *count > 0).collect();
+        text.family(name, Type::Counter, help, samples.iter().map(|(labels, count)| (&labels[..], *count)));
     }
 }
 
@@ -119,11 +126,11 @@ mod tests {
     use tallyring_protocol::LocalCounts;
 
     use super::*;
-    use crate::shard::{LocalReport, RuleReport};
+    use crate::shard::RuleReport;
 
     fn exposition(reports: &[Report]) -> String {
         let mut text = Exposition::default();
-        Decisions::of(reports.iter()).families(&mut text);
+        Decisions::of(reports.iter(), &[]).families(&mut text);
         text.finish()
     }
 
@@ -132,7 +139,7 @@ mod tests {
         let invented = |n: usize| RuleReport { rule: format!("rule-{n:05}"), allowed: 1, ..RuleReport::default() };
         let report = Report { rules: (0..5_000).map(invented).collect(), ..Report::default() };
         let text = exposition(&[report.clone(), report]);
-        assert_eq!(text.lines().count(), 2 + KNOWN * (RULE_SERIES_MAX + 1) + 2);
+        assert_eq!(text.lines().count(), 2 + KNOWN * (RULE_SERIES_MAX + 1) + 2 * 2);
         assert!(text.contains("{rule=\"rule-00998\",outcome=\"allowed\"} 2\n"));
         assert!(text.contains("{rule=\"other rules\",outcome=\"allowed\"} 8002\n"), "{text}");
     }
@@ -140,7 +147,7 @@ mod tests {
     #[test]
     fn what_gateways_decide_is_counted_beside_what_shards_decide_and_shadows_apart() {
         let local = |rule: &str, shadow, counts| LocalReport { rule: rule.to_owned(), shadow, counts };
-        let cached = LocalCounts { deny_cache: 4, grant_excess: 2, ..LocalCounts::default() };
+        let cached = LocalCounts { deny_cache: 4, grant_excess: 2, soft: 6, ..LocalCounts::default() };
         let report = Report {
             rules: vec![
                 RuleReport { rule: "a".into(), denied: 3, ..RuleReport::default() },
@@ -166,6 +173,7 @@ mod tests {
             assert!(text.contains(&line), "{line} is not in\n{text}");
         }
         assert!(text.contains("tallyring_grant_excess_units_total{rule=\"a\"} 2\n"), "{text}");
+        assert!(text.contains("tallyring_soft_decisions_total{rule=\"a\"} 6\n"), "{text}");
         assert!(!text.contains("prefilter"), "{text}");
     }
 }

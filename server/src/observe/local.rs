@@ -1,4 +1,5 @@
-//! What gateways decided without the store, by rule, as they report it.
+//! What was decided without a shard, or what a shard cannot know of its decisions, by rule: as gateways report it, and as the
+//! doors of the node count it themselves.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use tallyring_protocol::{LocalCounts, Report};
 /// Rules that are counted by their names; the counts of further ones are summed under [`OTHERS`].
 ///
 /// A client names rules as it likes: without a bound it could take all the memory there is.
-pub(super) const LOCAL_RULES_MAX: usize = 4_096;
+pub const LOCAL_RULES_MAX: usize = 4_096;
 
 /// Stands for the rules beyond [`LOCAL_RULES_MAX`]. No rule id has a space.
 const OTHERS: &str = "other rules";
@@ -15,13 +16,24 @@ const OTHERS: &str = "other rules";
 /// A rule's id, and whether it was in shadow.
 type Name = (Box<str>, bool);
 
+/// What was counted of one rule.
+#[derive(Clone, Debug, Default)]
+pub struct LocalReport {
+    /// The rule's id; empty = none.
+    pub rule: String,
+    /// Whether it was not enforced.
+    pub shadow: bool,
+    /// What was counted.
+    pub counts: LocalCounts,
+}
+
 /// The counts.
 #[derive(Debug, Default)]
-pub(super) struct Locals(BTreeMap<Name, LocalCounts>);
+pub struct Locals(BTreeMap<Name, LocalCounts>);
 
 impl Locals {
-    /// Counts what a gateway reports.
-    pub(super) fn add(&mut self, report: &Report<'_>) {
+    /// Counts what is reported.
+    pub fn add(&mut self, report: &Report<'_>) {
         let name = (report.rule.into(), report.shadow);
         let known = self.0.len() < LOCAL_RULES_MAX || self.0.contains_key(&name);
         let name = if known { name } else { (OTHERS.into(), report.shadow) };
@@ -29,8 +41,13 @@ impl Locals {
     }
 
     /// The counts by rule.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, bool, LocalCounts)> {
-        self.0.iter().map(|((rule, shadow), counts)| (&**rule, *shadow, *counts))
+    pub fn reports(&self) -> Vec<LocalReport> {
+        let report = |((rule, shadow), counts): (&Name, &LocalCounts)| LocalReport {
+            rule: rule.to_string(),
+            shadow: *shadow,
+            counts: *counts,
+        };
+        self.0.iter().map(report).collect()
     }
 }
 
@@ -46,8 +63,9 @@ mod tests {
         for n in 0..2 * rules {
             locals.add(&Report { rule: &format!("rule-{}", n % rules), shadow: false, counts });
         }
-        assert_eq!(locals.iter().count(), LOCAL_RULES_MAX + 1);
-        let count = |name: &str| locals.iter().find(|(rule, ..)| *rule == name).unwrap().2.deny_cache;
+        let reports = locals.reports();
+        assert_eq!(reports.len(), LOCAL_RULES_MAX + 1);
+        let count = |name: &str| reports.iter().find(|report| report.rule == name).unwrap().counts.deny_cache;
         assert_eq!((count("rule-0"), count(OTHERS)), (2, 20));
     }
 }
