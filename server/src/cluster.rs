@@ -2,9 +2,10 @@
 //! the other.
 //!
 //! `control` is what they agree on and how; `time` is how their clocks come to show the same; `view` is what this node tells
-//! its clients of it.
+//! its clients of it; `status` is what it tells people.
 
 pub mod control;
 pub mod gateways;
+pub mod status;
 pub mod time;
 pub mod view;

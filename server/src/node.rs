@@ -300,6 +300,8 @@ impl Parts {
         let quota = KeyQuota { shards: config.shards.get(), any_rule_max: bounds(config).rule_keys_max as u64 };
         let shards = Arc::new(Shards::new(Arc::clone(&self.mailboxes), seeds(config), quota));
         let door = HttpDoor {
+            node: config.node_id.id(),
+            view: Arc::clone(&self.view),
             mailboxes: Arc::clone(&self.mailboxes),
             pulses: self.pulses.clone(),
             clock: self.clock.clone(),

@@ -27,7 +27,10 @@ const MODULES: &[(&str, &[&str])] = &[
     ("shard", &["door::resp", "limits", "observe", "tokens"]),
     ("snapshot", &[]),
     ("acceptor", &["cluster", "entrance", "observe", "shard", "tokens"]),
-    ("door", &["entrance", "event", "limits", "observe", "rules", "shard", "tokens"]),
+    (
+        "door",
+        &["cluster::status", "cluster::view", "entrance", "event", "limits", "observe", "rules", "shard", "tokens"],
+    ),
     ("door/resp", &["shard::command"]),
     (
         "node",

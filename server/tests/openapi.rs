@@ -60,6 +60,11 @@ fn what_is_answered_has_the_fields_that_are_described() {
     let held = node.ask("GET", "/v1/keys/k", &[], "").json();
     check(&document, &at("Held"), &held);
     check(&document, &(at("Held") + "/properties/budgets/items"), &held["budgets"][0]);
+    let cluster = node.ask("GET", "/v1/cluster", &[], "").json();
+    check(&document, &at("Cluster"), &cluster);
+    check(&document, &(at("Cluster") + "/properties/members/items"), &cluster["members"][0]);
+    assert_eq!(cluster["members"][0]["native"], node.native.to_string());
+    assert!(!cluster.to_string().contains("seed"), "what places keys is for gateways alone");
     check(&document, &at("Problem"), &post("/v1/check", json!({ "cost": -1 })));
     check(&document, &at("Reset"), &node.ask("DELETE", "/v1/keys/k", &[], "").json());
 }

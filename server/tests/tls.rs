@@ -321,6 +321,7 @@ fn an_operator_shows_a_certificate_where_the_node_asks_for_one() {
     let showing = [&check[..], &["--tls-cert", &certificate, "--tls-key", &key]].concat();
     let (code, said) = operate(&secure, &showing);
     assert!(code == 0 && said.starts_with("allowed: 1 of 2 left"), "{said}");
+}
 
 #[test]
 fn the_end_of_a_certificate_is_known_beforehand() {

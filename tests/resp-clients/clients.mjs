@@ -1,18 +1,22 @@
-// node-redis and ioredis against a node: clients.mjs PORT TOKEN, where the token may be empty.
+// node-redis and ioredis against a node: clients.mjs PORT TOKEN CA, where the token, and the file of who
+// issued the node's certificate, may be empty.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 
 const port = Number(process.argv[2]);
 const token = process.argv[3] || undefined;
-const withToken = token ? ", with a token" : "";
+const ca = process.argv[4] ? readFileSync(process.argv[4]) : undefined;
+const how = (token ? ", with a token" : "") + (ca ? ", over TLS" : "");
 const fail = (error) => {
   console.error(error);
   process.exit(1);
 };
 
 for (const RESP of [2, 3]) {
-  const client = createClient({ url: `redis://127.0.0.1:${port}`, password: token, RESP, name: "gw" });
+  const socket = ca ? { host: "127.0.0.1", port, tls: true, ca } : { host: "127.0.0.1", port };
+  const client = createClient({ socket, password: token, RESP, name: "gw" });
   client.on("error", fail);
   await client.connect();
   const key = `node${RESP}`;
@@ -25,9 +29,10 @@ for (const RESP of [2, 3]) {
   await assert.rejects(client.sendCommand(["TR.CHECK", key, "gcra", "0", "1"]), /TR\.CHECK: limit: '0'/);
   await client.close();
 }
-console.log(`node-redis: fine${withToken}`);
+console.log(`node-redis: fine${how}`);
 
-const redis = new Redis({ port, host: "127.0.0.1", password: token, connectionName: "gw", maxRetriesPerRequest: 0 });
+const tls = ca && { ca };
+const redis = new Redis({ port, host: "127.0.0.1", password: token, connectionName: "gw", maxRetriesPerRequest: 0, tls });
 redis.on("error", fail);
 assert.equal(await redis.ping(), "PONG");
 assert.deepEqual(await redis.call("CL.THROTTLE", "io", "0", "1", "60"), [0, 1, 0, -1, 60]);
@@ -38,4 +43,4 @@ for (let n = 0; n < 100; n += 1) {
 const replies = await pipeline.exec();
 assert.ok(replies.every(([error, reply]) => error === null && reply[0] === 1));
 assert.equal(await redis.quit(), "OK");
-console.log(`ioredis: fine${withToken}`);
+console.log(`ioredis: fine${how}`);

@@ -8,6 +8,7 @@ mod announced;
 mod body;
 mod caller;
 mod check;
+mod cluster;
 mod connection;
 mod etag;
 mod keys;
@@ -33,12 +34,14 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use parking_lot::Mutex;
+use tallyring_protocol::NodeId;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::connection::Hall;
 use self::problem::Problem;
+use crate::cluster::view::View;
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
 use crate::entrance::Entrance;
@@ -63,6 +66,10 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// What the HTTP door looks at.
 #[derive(Debug)]
 pub struct HttpDoor {
+    /// The node that it belongs to.
+    pub node: NodeId,
+    /// The cluster as the node sees it.
+    pub view: Arc<View>,
     /// The shards, to ask.
     pub mailboxes: Arc<[ShardMailbox]>,
     /// When each shard last said that it is alive, in microseconds of the clock.
@@ -124,6 +131,7 @@ fn router(door: Arc<HttpDoor>) -> Router {
         .route("/v1/check", post(check::check))
         .route("/v1/settle", post(settle::settle))
         .route("/v1/limit", post(limit::limit))
+        .route("/v1/cluster", get(cluster::status))
         .route("/v1/keys/{*key}", get(keys::peek).delete(keys::reset))
         .fallback(async || Problem::not_found("there is nothing at this path"))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())

@@ -74,7 +74,11 @@ impl Operation {
         };
         let body: &[_] = match self.request {
             None => &[],
-            Some(_) => &[(413, "The body is too long."), (415, "The body is in another language.")],
+            Some(_) => &[
+                (408, "The body did not arrive in time."),
+                (413, "The body is too long."),
+                (415, "The body is in another language."),
+            ],
         };
         token.iter().chain(body).chain(self.problems).copied()
     }
@@ -255,6 +259,17 @@ pub(super) const OPERATIONS: &[Operation] = &[
         request: Some(Content::Rules),
         responses: &[(200, "They are live.", Content::Json(Schema::Published))],
         problems: &[BAD_QUERY, CONFLICT, OVER_WHAT, UNWRITTEN],
+    },
+    Operation {
+        method: "get",
+        path: "/v1/cluster",
+        id: "cluster",
+        summary: "Who is in the cluster, and how the keys are shared.",
+        who: Who::Client,
+        parameters: &[],
+        request: None,
+        responses: &[(200, "As this node sees it.", Content::Json(Schema::Cluster))],
+        problems: &[],
     },
     Operation {
         method: "get",

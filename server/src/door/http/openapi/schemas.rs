@@ -23,6 +23,7 @@ pub(super) enum Schema {
     Reset,
     Published,
     History,
+    Cluster,
     Problem,
 }
 
@@ -71,8 +72,32 @@ pub(super) fn all() -> Value {
             }),
         ),
         "History": history(),
+        "Cluster": object(
+            &["node", "epoch", "gateways", "members"],
+            json!({
+                "node": { "type": "integer", "minimum": 0, "description": "The node that answers." },
+                "epoch": { "type": "integer", "minimum": 0, "description": "Grows with every change of the ring." },
+                "gateways": count(),
+                "members": { "type": "array", "items": member() },
+            }),
+        ),
         "Problem": problem(),
     })
+}
+
+fn member() -> Value {
+    object(
+        &["id", "native", "zone", "weight", "shards", "share_ppm", "state"],
+        json!({
+            "id": count(),
+            "native": { "type": "string", "description": "Where its native protocol is spoken." },
+            "zone": { "type": "string" },
+            "weight": count(),
+            "shards": count(),
+            "share_ppm": { "type": "integer", "minimum": 0, "maximum": 1_000_000, "description": "Its part of all keys." },
+            "state": { "enum": ["serving", "draining"] },
+        }),
+    )
 }
 
 /// An object that has these fields and no others.
