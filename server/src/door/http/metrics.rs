@@ -12,8 +12,8 @@ use axum::response::{IntoResponse, Response};
 
 use self::decisions::Decisions;
 use super::HttpDoor;
-use crate::observe::metrics::{CONTENT_TYPE, Exposition, SignedMicros, Type};
 use crate::entrance::tls::Expiry;
+use crate::observe::metrics::{CONTENT_TYPE, Exposition, SignedMicros, Type};
 use crate::observe::reload::Reloaded;
 use crate::shard::Report;
 
