@@ -210,21 +210,19 @@ async fn meet_one(target: &Target, algorithm: Algorithm, plan: &Plan) -> Result<
 
 /// Memory is read where there is a process to look at: of servers started afresh for every algorithm, or of those named.
 async fn memory_of_keys(plan: &Plan, cpus: Option<Cpus>) -> Result<Vec<Memory>, BenchError> {
-    if plan.memory.is_empty() {
-        return Ok(Vec::new());
-    }
     let mut memories = Vec::new();
-    let mut progress = Progress::new(0);
-    for algorithm in &plan.algorithms {
-        let (servers, targets) = on_server_cpu(cpus, cast(&Plan { aa: false, ..plan.clone() })).await?;
-        for target in targets.into_iter().filter(|target| matches!(target.scheme, Scheme::Native | Scheme::Redis)) {
-            if target.scheme.speaks(*algorithm) {
-                let subject = Subject::meet(target, *algorithm, plan).await?;
-                memories.extend(memory::read(&subject, plan, &mut progress).await?);
-            }
+    for algorithm in plan.algorithms.iter().filter(|_| !plan.memory.is_empty()) {
+        let (_servers, mut targets) = on_server_cpu(cpus, cast(&Plan { aa: false, ..plan.clone() })).await?;
+        // The other doors are of the same process.
+        targets.retain(|target| {
+            matches!(target.scheme, Scheme::Native | Scheme::Redis) && target.scheme.speaks(*algorithm)
+        });
+        let mut progress = Progress::new((targets.len() * plan.memory.len()) as u64);
+        for target in targets {
+            let subject = Subject::meet(target, *algorithm, plan).await?;
+            memories.extend(memory::read(&subject, plan, &mut progress).await?);
         }
-        drop(servers);
+        progress.finish();
     }
-    progress.finish();
     Ok(memories)
 }

@@ -82,7 +82,7 @@ impl Subject {
     }
 
     async fn walk(&self, way: &Way, range: std::ops::Range<u32>, empties: bool) -> Result<(), BenchError> {
-        let step = if matches!(way, Way::Sockets(_)) { self.connections() } else { self.callers };
+        let step = way.width(self.callers);
         let walk = |number, _started| Walk { accounts: range.end, next: range.start + number, step, empties };
         way.converse(self.depth(WALK_PIPELINE), self.callers, walk).await.map(|_| ())
     }
@@ -130,8 +130,7 @@ impl Subject {
     pub(super) async fn exactness(&self) -> Result<Exactness, BenchError> {
         let asked = Rc::new(RefCell::new(vec![0; exact::ACCOUNTS as usize]));
         let calls = exact::ACCOUNTS as usize * exact::CALLS_PER_ACCOUNT;
-        let left =
-            calls.div_ceil(if self.takes(Shape::Callers(1)) { self.callers } else { self.connections() } as usize);
+        let left = calls.div_ceil(self.exact.width(self.callers) as usize);
         let sample = |connection, _started| Sample { draw: draw(0, connection), left, asked: asked.clone() };
         let round = self.exact.converse(self.depth(exact::PIPELINE), self.callers, sample).await?;
         let asked = asked.borrow();
@@ -141,10 +140,6 @@ impl Subject {
             exact: exact::due(&numbers::exact(self.algorithm), &asked),
             undecided: round.tally.undecided,
         })
-    }
-
-    fn connections(&self) -> u32 {
-        self.met.connections
     }
 
     /// How many calls a connection has under way: who speaks HTTP waits for the answer, as a caller does.

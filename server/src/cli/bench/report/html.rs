@@ -2,11 +2,14 @@
 
 use std::fmt::{self, Write as _};
 
+use tallyring_engine::Algorithm;
+
 use super::table::Table;
 use super::{Measured, Report, Row, notes, table};
 use crate::cli::bench::latency::Percentiles;
 use crate::cli::bench::memory::Memory;
-use crate::cli::bench::setting::Setting;
+use crate::cli::bench::setting::{Pace, Setting};
+use crate::cli::bench::statistics::Spread;
 use crate::cli::chart::bars::{self, Bar};
 use crate::cli::chart::curves::{self, Curve};
 use crate::cli::number::grouped;
@@ -26,10 +29,11 @@ fn write_body(page: &mut String, report: &Report) -> fmt::Result {
         writeln!(page, "<section>\n<h2>{}</h2>", escaped(&setting.to_string()))?;
         match rows.iter().all(|(_, row)| row.is_closed()) {
             true => write_closed(page, setting, &rows)?,
-            false => write_open(page, &rows)?,
+            false => write_open(page, &report.plan.algorithms, &rows)?,
         }
         writeln!(page, "</section>")?;
     }
+    write_loads(page, report)?;
     write_memory(page, &report.memory)?;
     table::tables(report).iter().try_for_each(|table| write_table(page, table))?;
     writeln!(page, "<footer>\n<ul>")?;
@@ -49,10 +53,7 @@ fn write_closed(page: &mut String, setting: Setting, rows: &[(&Measured, &Row)])
     bars::write(page, &format!("{setting}: CPU-ns a decision"), &bars_of(rows, cost))
 }
 
-fn bars_of(
-    rows: &[(&Measured, &Row)],
-    figure: impl Fn(&Row) -> Option<crate::cli::bench::statistics::Spread>,
-) -> Vec<Bar> {
+fn bars_of(rows: &[(&Measured, &Row)], figure: impl Fn(&Row) -> Option<Spread>) -> Vec<Bar> {
     let bar = |(target, row): &(&Measured, &Row)| {
         let spread = figure(row)?;
         Some(Bar {
@@ -66,13 +67,60 @@ fn bars_of(
     rows.iter().filter_map(bar).collect()
 }
 
-/// How late answers were: of all rounds together.
-fn write_open(page: &mut String, rows: &[(&Measured, &Row)]) -> fmt::Result {
-    writeln!(page, "<h3>latency from when a call was due, all rounds together</h3>")?;
-    let curve =
-        |(target, row): &(&Measured, &Row)| Curve { name: target.to_string(), values: row.latency.values().to_vec() };
-    let curves: Vec<Curve> = rows.iter().map(curve).collect();
-    curves::write(page, "latency by percentile", &Percentiles::NAMES, &curves, duration)
+/// How late answers were: of all rounds together, a picture an algorithm.
+fn write_open(page: &mut String, algorithms: &[Algorithm], rows: &[(&Measured, &Row)]) -> fmt::Result {
+    for algorithm in algorithms.iter().map(|algorithm| algorithm.name()) {
+        let peers = rows.iter().filter(|(target, _)| counts_by(target, algorithm));
+        let curve = |(target, row): &(&Measured, &Row)| Curve {
+            name: target.label.clone(),
+            values: row.latency.values().to_vec(),
+        };
+        let curves: Vec<Curve> = peers.map(curve).collect();
+        writeln!(page, "<h3>{algorithm}: latency from when a call was due, all rounds together</h3>")?;
+        curves::write(page, "latency by percentile", &Percentiles::NAMES, &curves, duration)?;
+    }
+    Ok(())
+}
+
+/// Whether a target belongs into the picture of an algorithm. What decides nothing belongs into each.
+fn counts_by(target: &Measured, algorithm: &str) -> bool {
+    target.algorithm.is_none_or(|own| own == algorithm)
+}
+
+/// What becomes of the tail as the load grows, where several loads were offered: a picture a shape and algorithm.
+fn write_loads(page: &mut String, report: &Report) -> fmt::Result {
+    let settings = report.settings();
+    for closed in settings.iter().filter(|setting| setting.pace == Pace::Closed) {
+        let of_shape = settings.iter().filter(|setting| setting.shape == closed.shape);
+        let loads: Vec<Setting> =
+            of_shape.filter(|setting| matches!(setting.pace, Pace::Percent(_))).copied().collect();
+        if loads.len() < 2 {
+            continue;
+        }
+        writeln!(page, "<section>\n<h2>{}, p99 by load</h2>", escaped(&closed.to_string()))?;
+        for algorithm in report.plan.algorithms.iter().map(|algorithm| algorithm.name()) {
+            writeln!(page, "<h3>{algorithm}: at per cents of what each target reached, the median of the rounds</h3>")?;
+            write_tail(page, report, &loads, algorithm)?;
+        }
+        writeln!(page, "</section>")?;
+    }
+    Ok(())
+}
+
+fn write_tail(page: &mut String, report: &Report, loads: &[Setting], algorithm: &str) -> fmt::Result {
+    let p99 = |target: &Measured, load: &Setting| {
+        let row = target.rows.iter().find(|row| row.setting == *load)?;
+        row.spread(|figures| figures.latency.p99_ns).map(|spread| spread.median)
+    };
+    let curve = |target: &Measured| {
+        let values: Option<Vec<u64>> = loads.iter().map(|load| p99(target, load)).collect();
+        Some(Curve { name: target.label.clone(), values: values? })
+    };
+    let peers = report.targets.iter().filter(|target| counts_by(target, algorithm));
+    let curves: Vec<Curve> = peers.filter_map(curve).collect();
+    let places: Vec<String> = loads.iter().map(|load| load.pace.to_string()).collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    curves::write(page, "p99 latency by load", &places, &curves, duration)
 }
 
 fn write_memory(page: &mut String, memories: &[Memory]) -> fmt::Result {

@@ -135,6 +135,16 @@ fn the_page_needs_nothing_from_elsewhere_and_a_label_is_no_markup() {
 }
 
 #[test]
+fn several_loads_of_a_shape_are_one_picture() {
+    let mut report = report();
+    assert!(!html::page(&report).contains("p99 by load"), "there is one load");
+    let more = Setting { shape: Shape::Pipeline(16), pace: Pace::Percent(90) };
+    report.targets[0].rows.push(row(more, &[30_000], Some(700_000)));
+    let page = html::page(&report);
+    assert!(page.contains("<h2>pipeline 16, p99 by load</h2>") && page.contains(">90 %</text>"));
+}
+
+#[test]
 fn in_markdown_a_label_does_not_end_its_cell() {
     let markdown = report().to_markdown();
     let rows: Vec<&str> = markdown.lines().filter(|line| line.contains("evil")).collect();

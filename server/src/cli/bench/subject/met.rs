@@ -22,7 +22,7 @@ use crate::cli::bench::{exact, numbers};
 pub(super) struct Met {
     pub(super) target: Rc<Target>,
     token: String,
-    pub(super) connections: u32,
+    connections: u32,
     /// Of a target that is asked through the client crate.
     store: Option<Store>,
 }

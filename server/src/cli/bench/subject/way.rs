@@ -32,6 +32,14 @@ impl Way {
         }
     }
 
+    /// How many ask at once in a closed loop.
+    pub(super) fn width(&self, callers: u32) -> u32 {
+        match self {
+            Way::Sockets(line) => line.connections,
+            Way::Client(_) | Way::Limiter(_) => callers,
+        }
+    }
+
     /// An open loop.
     pub(super) async fn pace(&self, arrivals: Arrivals, feed: impl Feed) -> Result<Round, BenchError> {
         match self {
