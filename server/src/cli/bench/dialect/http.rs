@@ -111,7 +111,7 @@ mod tests {
             assert_eq!(read(&text.as_bytes()[..cut]), Ok(None), "the first {cut} bytes of {text:?}");
         }
         let expect = expect.map(|answer| Some((answer, text.len()))).map_err(Misunderstood::new);
-        assert_eq!(read((text.clone() + "HTTP/1.1 ").as_bytes()), expect);
+        assert_eq!(read((text + "HTTP/1.1 ").as_bytes()), expect);
     }
 
     #[test]
