@@ -1,15 +1,23 @@
 //! Which gateways are alive: a local fallback divides its limit by their number.
 
+pub mod census;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use tallyring_protocol::NodeId;
 use tokio::sync::Notify;
 
-/// The gateways connected to this node, by the instance id of their hello.
+use self::census::Census;
+
+/// The gateways of the cluster: those connected to this node, by the instance id of their hello, and those that other nodes
+/// have told of.
 #[derive(Debug, Default)]
 pub struct Gateways {
     connections: Mutex<BTreeMap<u128, usize>>,
+    /// The last census of each other node. Bounded by who tells: the members of the cluster.
+    elsewhere: Mutex<BTreeMap<NodeId, Census>>,
     changed: Notify,
 }
 
@@ -32,9 +40,30 @@ impl Gateways {
         Presence { gateways: Arc::clone(self), instance }
     }
 
-    /// Distinct gateways alive, at least 1: whoever asks is one.
+    /// Distinct gateways alive on any node, at least 1: whoever asks is one.
     pub fn live(&self) -> u32 {
-        u32::try_from(self.connections.lock().len()).unwrap_or(u32::MAX).max(1)
+        let own = self.census();
+        self.elsewhere.lock().values().fold(own, |all, census| all.union(census)).count().max(1)
+    }
+
+    /// The gateways connected to this node, to be told to the others.
+    pub fn census(&self) -> Census {
+        Census::of(self.connections.lock().keys().copied())
+    }
+
+    /// Another node has told of its gateways: they take the place of those it told of before.
+    pub fn hear(&self, node: NodeId, census: Census) {
+        let before = self.elsewhere.lock().insert(node, census.clone());
+        if before != Some(census) {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Another node is down, or has left: its gateways are alive where they connect next.
+    pub fn forget(&self, node: NodeId) {
+        if self.elsewhere.lock().remove(&node).is_some() {
+            self.changed.notify_one();
+        }
     }
 
     /// Waits until a gateway came or went since the last wait.
@@ -71,5 +100,31 @@ mod tests {
         drop(second);
         assert_eq!(gateways.live(), 1, "whoever asks is one");
         assert!(gateways.connections.lock().is_empty());
+    }
+
+    #[test]
+    fn a_gateway_counts_once_however_many_nodes_it_is_connected_to() {
+        let gateways = Arc::new(Gateways::default());
+        let _here = [gateways.join(1), gateways.join(2)];
+        gateways.hear(NodeId(2), Census::of([2, 3]));
+        gateways.hear(NodeId(3), Census::of([1, 2, 3, 4]));
+        assert_eq!((gateways.live(), gateways.census()), (4, Census::of([1, 2])));
+        gateways.hear(NodeId(3), Census::of([3]));
+        assert_eq!(gateways.live(), 3, "the later word counts");
+        gateways.forget(NodeId(2));
+        gateways.forget(NodeId(3));
+        assert_eq!(gateways.live(), 2);
+    }
+
+    #[tokio::test]
+    async fn news_from_other_nodes_wakes_whoever_waits() {
+        let gateways = Gateways::default();
+        gateways.hear(NodeId(2), Census::of([2]));
+        gateways.changed().await;
+        gateways.forget(NodeId(2));
+        gateways.changed().await;
+        gateways.forget(NodeId(2));
+        let news = tokio::time::timeout(std::time::Duration::ZERO, gateways.changed()).await;
+        assert!(news.is_err(), "nothing has changed");
     }
 }
