@@ -17,7 +17,8 @@ pub const IN_FLIGHT_MAX: usize = 32_768;
 /// ```
 #[derive(Clone)]
 pub struct StoreConfig {
-    /// `host:port` of some nodes' native listeners; the rest of the cluster is learned from whichever answers first.
+    /// `host:port` of some nodes' native listeners; the rest of the cluster is learned from whichever answers first. A name
+    /// may have several addresses, and others tomorrow: it is resolved whenever no connection is up.
     pub seeds: Vec<String>,
     /// The secret that the store asks for; empty if it asks for none.
     pub token: String,

@@ -3,7 +3,8 @@
 //! | outcome | again? |
 //! |---|---|
 //! | decided, `full`, `invalid` | no |
-//! | `wrong_owner` | once, at the node that it names |
+//! | `wrong_owner` | at the node that it names, and again if that one names another by a newer epoch |
+//! | `wrong_owner` by an older epoch than the known one | after a moment: that node is about to learn better |
 //! | `moving` | after the wait that it names |
 //! | never sent, and a connection is just coming up | when it is up |
 //! | connection lost | when it is up, if the call does the same when it is done twice; else no: it was sent |
@@ -59,11 +60,16 @@ impl Reroute<'_> {
 
     /// Tries again as long as it may help, from the first attempt's `error` on.
     pub(crate) async fn run(&self, mut error: StoreError) -> Outcome {
-        let mut named = None;
+        let (mut named, mut named_by) = (None, None);
         for _ in 0..ATTEMPTS_MAX {
             let connection = match &error {
-                StoreError::WrongOwner { node, address, .. } if named.is_none() => {
+                StoreError::WrongOwner { epoch, .. } if self.router.epoch() > Some(*epoch) => {
+                    self.sleep(self.pause_us()).await.then(|| self.router.owner(self.key).ok()).flatten()
+                }
+                // Two nodes that name each other are mending their views: only a newer word is followed.
+                StoreError::WrongOwner { epoch, node, address } if named_by < Some(*epoch) => {
                     let owner = self.router.named(self.key, *node, address);
+                    named_by = Some(*epoch);
                     named = Some(Arc::clone(&owner));
                     Some(owner)
                 }

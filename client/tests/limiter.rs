@@ -133,7 +133,7 @@ async fn every_failure_of_the_store_leads_to_the_fallback() {
     let store = fake.client_with(|config| config.deadline = Duration::from_millis(100));
     let limiter = limiter(&store, &[bucket(100)]);
     decide(&limiter, Source::Store).await;
-    let strangers = Saying::WrongOwner { node: 1, address: fake.address() };
+    let strangers = Saying::WrongOwner { epoch: 1, node: 1, address: fake.address() };
     for saying in [
         Saying::Overloaded,
         Saying::Full,

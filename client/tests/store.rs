@@ -190,15 +190,41 @@ async fn a_wrong_owner_names_the_right_one_which_is_asked_once() {
     let (wrong, right) = (FakeStore::start(1).await, FakeStore::start_at("127.0.0.1:0", 2, 1).await);
     let store = wrong.client();
     let limit = define(&store, 1);
-    wrong.be(Manners::Say(Saying::WrongOwner { node: 2, address: right.address() }));
+    wrong.be(Manners::Say(Saying::WrongOwner { epoch: 1, node: 2, address: right.address() }));
     right.tell(|topology| topology.epoch = 0);
     assert_eq!(check(&store, &limit, "k").await, Ok(true));
     assert_eq!((wrong.times("check"), right.times("check")), (1, 1));
 
-    right.be(Manners::Say(Saying::WrongOwner { node: 1, address: wrong.address() }));
+    right.be(Manners::Say(Saying::WrongOwner { epoch: 1, node: 1, address: wrong.address() }));
     let outcome = check(&store, &limit, "k").await;
     assert!(matches!(outcome, Err(StoreError::WrongOwner { node: NodeId(1), .. })), "{outcome:?}");
     assert_eq!((wrong.times("check"), right.times("check")), (2, 2));
+}
+
+#[tokio::test]
+async fn a_newer_word_about_the_owner_is_followed_further() {
+    let first = FakeStore::start(1).await;
+    let [second, third] =
+        [FakeStore::start_at("127.0.0.1:0", 2, 1).await, FakeStore::start_at("127.0.0.1:0", 3, 1).await];
+    let store = first.client();
+    let limit = define(&store, 1);
+    [&second, &third].iter().for_each(|fake| fake.tell(|topology| topology.epoch = 0)); // connecting teaches nothing
+    first.be(Manners::Say(Saying::WrongOwner { epoch: 2, node: 2, address: second.address() }));
+    second.be(Manners::Say(Saying::WrongOwner { epoch: 3, node: 3, address: third.address() }));
+    assert_eq!(check(&store, &limit, "k").await, Ok(true));
+    assert_eq!([&first, &second, &third].map(|fake| fake.times("check")), [1, 1, 1]);
+}
+
+#[tokio::test]
+async fn a_node_that_is_behind_is_asked_again() {
+    let fake = FakeStore::start(1).await;
+    fake.tell(|topology| topology.epoch = 7);
+    let store = fake.client();
+    let limit = define(&store, 1);
+    assert!(store.ready(Duration::from_secs(5)).await);
+    fake.be(Manners::SayOnce(Saying::WrongOwner { epoch: 6, node: 9, address: "127.0.0.1:1".to_owned() }));
+    assert_eq!(check(&store, &limit, "k").await, Ok(true));
+    assert_eq!(fake.times("check"), 2);
 }
 
 #[tokio::test]

@@ -93,11 +93,12 @@ pub(crate) async fn open(address: &str, shard: u16, gateway: &Gateway) -> Result
     let deadline_max_us = u32::try_from(config.deadline.as_micros()).unwrap_or(u32::MAX);
     let (name, token) = (config.name.as_str(), config.token.as_str());
     let hello = Hello { version: PROTOCOL_VERSION, shard, deadline_max_us, instance, name, token };
-    tokio::time::timeout(HANDSHAKE_MAX, greet(address, config, &hello)).await.unwrap_or(Err(Ended::Silent))
+    let start = gateway.random().next_u64();
+    tokio::time::timeout(HANDSHAKE_MAX, greet(address, start, config, &hello)).await.unwrap_or(Err(Ended::Silent))
 }
 
-async fn greet(address: &str, config: &StoreConfig, hello: &Hello<'_>) -> Result<Session, Ended> {
-    let mut stream = net::connect(address, config).await?;
+async fn greet(address: &str, start: u64, config: &StoreConfig, hello: &Hello<'_>) -> Result<Session, Ended> {
+    let mut stream = net::connect(address, start, config).await?;
     let mut bytes = Vec::new();
     hello.encode(&mut bytes);
     stream.write_all(&bytes).await?;

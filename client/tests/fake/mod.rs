@@ -36,6 +36,8 @@ pub enum Manners {
     Late(Duration),
     /// Gives this answer to everything.
     Say(Saying),
+    /// Gives this answer once, and counts from then on.
+    SayOnce(Saying),
     /// Hangs up when it is asked something.
     HangUp,
     /// Welcomes nobody.
@@ -50,7 +52,7 @@ pub enum Saying {
     Unavailable,
     Invalid,
     Moving { retry_us: u64 },
-    WrongOwner { node: u64, address: String },
+    WrongOwner { epoch: u64, node: u64, address: String },
 }
 
 /// A request that a fake store has read.
@@ -286,6 +288,10 @@ async fn serve(
                 Manners::Say(saying) if !matches!(request, Request::Define(_)) => {
                     saying.reply().encode(frame.id, &mut out);
                 }
+                Manners::SayOnce(saying) if !matches!(request, Request::Define(_)) => {
+                    saying.reply().encode(frame.id, &mut out);
+                    state.manners = Manners::Count;
+                }
                 Manners::Late(wait) => {
                     late = wait;
                     state.decide(&request, &mut limits).encode(frame.id, &mut out);
@@ -319,8 +325,8 @@ impl Saying {
             Saying::Unavailable => Reply::Unavailable,
             Saying::Invalid => Reply::Invalid { field: Cow::Borrowed("limit"), reason: Cow::Borrowed("none of ours") },
             Saying::Moving { retry_us } => Reply::Moving { retry_us: *retry_us },
-            Saying::WrongOwner { node, address } => {
-                Reply::WrongOwner { epoch: 1, node: NodeId(*node), address: Cow::Borrowed(address) }
+            Saying::WrongOwner { epoch, node, address } => {
+                Reply::WrongOwner { epoch: *epoch, node: NodeId(*node), address: Cow::Borrowed(address) }
             }
         }
     }

@@ -114,6 +114,22 @@ async fn a_client_with_an_old_topology_is_led_to_the_owner_within_its_deadline()
 }
 
 #[tokio::test]
+async fn a_node_that_is_gone_costs_the_keys_of_others_nothing() {
+    let mut cluster = Cluster::start(2).await;
+    let store = cluster.client_of(0);
+    let limit = bucket(&store, 100);
+    let (here, there) = (cluster.key_of(0), cluster.key_of(1));
+    assert!(is_allowed(&store, &limit, &here).await && is_allowed(&store, &limit, &there).await);
+    cluster.nodes.remove(1).drain().await;
+    let gone = store.check(&limit, &there, Ask::new(1)).await;
+    assert!(gone.is_err(), "{gone:?}");
+    for _ in 0..50 {
+        assert!(is_allowed(&store, &limit, &here).await);
+    }
+    cluster.stop().await;
+}
+
+#[tokio::test]
 async fn a_node_that_left_names_those_who_stayed() {
     let cluster = Cluster::start(3).await;
     let mut wire = Wire::connect(cluster.nodes[2].native_addr()).await;
