@@ -41,8 +41,10 @@ fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> BadField {
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Ok(_) => BadField::new(WHOLE, "something follows the JSON object"),
         Err(error) => {
-            let path = if error.inner().is_data() { error.path().to_string() } else { ".".to_owned() };
-            BadField::new(if path == "." { WHOLE } else { &path }, error.inner().to_string())
+            let path = error.path().to_string();
+            // A field may have no name at all, and the object itself is a dot.
+            let is_named = error.inner().is_data() && !matches!(path.as_str(), "" | ".");
+            BadField::new(if is_named { &path } else { WHOLE }, error.inner().to_string())
         }
     }
 }

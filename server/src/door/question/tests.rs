@@ -35,6 +35,7 @@ fn a_bad_field_is_named_by_its_path() {
 #[test]
 fn a_field_that_nobody_knows_is_named_by_its_path() {
     check(r#"{"teir":"free"}"#, "teir");
+    check(r#"{"":1}"#, "body");
     check(r#"{"reserve":{"id":"x","ttl_ms":5,"ttl":6}}"#, "reserve.ttl");
 }
 
