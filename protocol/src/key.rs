@@ -60,6 +60,12 @@ impl Key {
         Key::new(raw_tag(text), text)
     }
 
+    /// The key of a block that was written as it has to be.
+    pub(crate) fn of_block(block: Vec<u8>) -> Key {
+        debug_assert!(KeyRef::from_block(&block).is_ok(), "a tag and a rest within their bounds");
+        Key(block.into_boxed_slice())
+    }
+
     /// The key, borrowed.
     #[allow(clippy::should_implement_trait, reason = "AsRef cannot return a view by value")]
     pub fn as_ref(&self) -> KeyRef<'_> {

@@ -4,14 +4,12 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr};
 
-use smallvec::SmallVec;
-
 use super::address::ClientAddress;
 use super::path::{PathBuffer, normalise};
 use super::subject::Subject;
 
 /// Room for the longest address with its prefix: `ffff:…:ffff/128`, 43 bytes.
-const ADDRESS_BYTES: usize = 64;
+const ADDRESS_BYTES: usize = 48;
 
 /// A request whose path and address are in normal form, and whose empty values are absent.
 pub(crate) struct Facts<'a> {
@@ -44,9 +42,9 @@ impl<'a> Facts<'a> {
     }
 
     /// The address as keys have it.
-    pub(crate) fn ip(&self) -> Option<&str> {
+    pub(crate) fn ip(&self) -> Option<&[u8]> {
         let address = self.address?;
-        Some(self.ip.get_or_init(|| AddressText::new(address, self.ipv6_bits)).as_str())
+        Some(self.ip.get_or_init(|| AddressText::new(address, self.ipv6_bits)).as_bytes())
     }
 
     /// The header of that name, which is in lower case.
@@ -70,16 +68,18 @@ fn present(value: Option<&str>) -> Option<&str> {
 }
 
 /// An address as text, without an allocation.
-#[derive(Default)]
-struct AddressText(SmallVec<[u8; ADDRESS_BYTES]>);
+struct AddressText {
+    bytes: [u8; ADDRESS_BYTES],
+    len: usize,
+}
 
 impl AddressText {
     fn new(address: IpAddr, ipv6_bits: u8) -> AddressText {
-        let mut text = AddressText::default();
+        let mut text = AddressText { bytes: [0; ADDRESS_BYTES], len: 0 };
         match address {
             IpAddr::V4(address) => text.push_ipv4(address),
             IpAddr::V6(_) => {
-                write!(text, "{}", ClientAddress::new(address, ipv6_bits)).expect("a vector takes all text");
+                write!(text, "{}", ClientAddress::new(address, ipv6_bits)).expect("there is room for the longest");
             }
         }
         text
@@ -89,24 +89,31 @@ impl AddressText {
     fn push_ipv4(&mut self, address: Ipv4Addr) {
         for (at, octet) in address.octets().into_iter().enumerate() {
             if at > 0 {
-                self.0.push(b'.');
+                self.push(b'.');
             }
             for (power, is_last) in [(100, false), (10, false), (1, true)] {
                 if octet >= power || is_last {
-                    self.0.push(b'0' + octet / power % 10);
+                    self.push(b'0' + octet / power % 10);
                 }
             }
         }
     }
 
-    fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("an address is ASCII")
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }
 
 impl std::fmt::Write for AddressText {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.extend_from_slice(text.as_bytes());
+        let room = self.bytes[self.len..].get_mut(..text.len()).ok_or(std::fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.len += text.len();
         Ok(())
     }
 }
@@ -117,9 +124,17 @@ mod tests {
 
     #[test]
     fn an_address_reads_as_everywhere_else() {
-        for address in ["0.0.0.0", "1.20.100.255", "10.9.99.101", "2001:db8::1", "::"] {
+        let longest = "1234:5678:9abc:def0:1234:5678:9abc:def0";
+        for address in ["0.0.0.0", "1.20.100.255", "10.9.99.101", "255.255.255.255", "2001:db8::1", "::", longest] {
             let address: IpAddr = address.parse().unwrap();
-            assert_eq!(AddressText::new(address, 64).as_str(), ClientAddress::new(address, 64).to_string());
+            assert_eq!(
+                AddressText::new(address, 128).as_bytes(),
+                ClientAddress::new(address, 128).to_string().as_bytes()
+            );
+            assert_eq!(
+                AddressText::new(address, 64).as_bytes(),
+                ClientAddress::new(address, 64).to_string().as_bytes()
+            );
         }
     }
 }

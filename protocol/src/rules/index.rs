@@ -70,10 +70,11 @@ impl Index {
     /// Calls `visit` with every rule whose anchor and route match; its other conditions may not.
     pub(super) fn for_each(&self, facts: &Facts<'_>, mut visit: impl FnMut(Candidate)) {
         let routes = self.routes.matching(facts.method, facts.path);
-        for anchor in self.anchors.matching(facts) {
+        for anchor in &self.anchors.matching(facts) {
             for route in &routes {
-                let cell = self.cells.get(&(anchor, *route)).cloned().unwrap_or_default();
-                self.candidates[cell].iter().copied().for_each(&mut visit);
+                if let Some(cell) = self.cells.get(&(*anchor, *route)) {
+                    self.candidates[cell.clone()].iter().copied().for_each(&mut visit);
+                }
             }
         }
     }

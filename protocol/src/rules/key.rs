@@ -14,8 +14,9 @@
 
 mod described;
 
+use std::borrow::Cow;
+
 use sha2::{Digest, Sha256};
-use smallvec::SmallVec;
 
 pub use self::described::{DescribedKey, DescribedValue};
 use super::facts::Facts;
@@ -35,6 +36,11 @@ const DIGEST: u8 = 2;
 const VALUE_PLAIN: u8 = 0;
 /// The byte before the digest of a value.
 const VALUE_DIGEST: u8 = 1;
+
+/// Bytes of a length.
+const LEN_BYTES: usize = 2;
+/// Bytes of a digest behind its marker.
+const DIGEST_BYTES: usize = 33;
 
 /// What a rule counts apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -61,18 +67,19 @@ pub enum KeyPart {
 
 impl KeyPart {
     /// The value of this part for a request, if it has one.
-    fn value<'f>(&'f self, facts: &'f Facts<'_>) -> Option<&'f str> {
-        match self {
+    fn value<'f>(&'f self, facts: &'f Facts<'_>) -> Option<&'f [u8]> {
+        let text = match self {
+            KeyPart::Ip => return facts.ip(),
             KeyPart::Client => facts.client,
             KeyPart::Tenant => facts.tenant,
             KeyPart::Tier => facts.tier,
-            KeyPart::Ip => facts.ip(),
-            KeyPart::Route(pattern) => Some(pattern),
+            KeyPart::Route(pattern) => Some(&**pattern),
             KeyPart::Path => Some(facts.path),
             KeyPart::Method => Some(facts.method),
             KeyPart::Header(name) => facts.header(name),
             KeyPart::Attribute(name) => facts.attribute(name),
-        }
+        };
+        text.map(str::as_bytes)
     }
 
     /// Whether a request has a value for it.
@@ -84,19 +91,20 @@ impl KeyPart {
     }
 
     /// Its name behind its length.
-    fn encoded_name(&self) -> Bytes {
-        let mut out = Bytes::new();
-        match self {
-            KeyPart::Client => put_text(&mut out, &[b"client"]),
-            KeyPart::Tenant => put_text(&mut out, &[b"tenant"]),
-            KeyPart::Tier => put_text(&mut out, &[b"tier"]),
-            KeyPart::Ip => put_text(&mut out, &[b"ip"]),
-            KeyPart::Route(_) => put_text(&mut out, &[b"route"]),
-            KeyPart::Path => put_text(&mut out, &[b"path"]),
-            KeyPart::Method => put_text(&mut out, &[b"method"]),
-            KeyPart::Header(name) => put_text(&mut out, &[b"header:", name.as_bytes()]),
-            KeyPart::Attribute(name) => put_text(&mut out, &[b"attr:", name.as_bytes()]),
-        }
+    fn encoded_name(&self) -> Vec<u8> {
+        let name: Cow<'_, str> = match self {
+            KeyPart::Client => "client".into(),
+            KeyPart::Tenant => "tenant".into(),
+            KeyPart::Tier => "tier".into(),
+            KeyPart::Ip => "ip".into(),
+            KeyPart::Route(_) => "route".into(),
+            KeyPart::Path => "path".into(),
+            KeyPart::Method => "method".into(),
+            KeyPart::Header(name) => format!("header:{name}").into(),
+            KeyPart::Attribute(name) => format!("attr:{name}").into(),
+        };
+        let mut out = Vec::new();
+        put_text(&mut out, name.as_bytes());
         out
     }
 
@@ -110,9 +118,6 @@ impl KeyPart {
         }
     }
 }
-
-/// Room for the longest plain key.
-type Bytes = SmallVec<[u8; KEY_BYTES_MAX]>;
 
 /// How a rule builds its keys.
 #[derive(Clone, Debug)]
@@ -129,13 +134,13 @@ pub(crate) struct KeyRecipe {
 
 impl KeyRecipe {
     pub(crate) fn new(rule: &str, parts: Vec<KeyPart>, ip_for_missing: bool) -> KeyRecipe {
-        let mut beginning = Bytes::from_slice(&[PLAIN]);
-        put_text(&mut beginning, &[rule.as_bytes()]);
+        let mut beginning = vec![PLAIN];
+        put_text(&mut beginning, rule.as_bytes());
         KeyRecipe {
             rule: rule.into(),
-            beginning: beginning[..].into(),
-            names: parts.iter().map(|part| part.encoded_name()[..].into()).collect(),
-            in_place: ip_for_missing.then(|| KeyPart::Ip.encoded_name()[..].into()),
+            beginning: beginning.into(),
+            names: parts.iter().map(|part| part.encoded_name().into()).collect(),
+            in_place: ip_for_missing.then(|| KeyPart::Ip.encoded_name().into()),
             parts: parts.into(),
         }
     }
@@ -156,71 +161,107 @@ impl KeyRecipe {
         may_lack && self.in_place.is_some() && facts.address.is_some()
     }
 
-    /// The key of a request that the recipe applies to.
+    /// The key of a request that the recipe applies to: written where it stays, in one allocation of its own size.
     pub(crate) fn key(&self, facts: &Facts<'_>) -> Key {
-        let mut rest = Bytes::from_slice(&self.beginning);
-        let mut tag: (u8, &str) = (u8::MAX, &self.rule);
-        for (part, name) in self.parts.iter().zip(&self.names) {
-            let (part, name, value) = match part.value(facts) {
-                Some(value) => (part, &**name, value),
+        let mut pieces = [Piece::NONE; PARTS_OF_KEY_MAX];
+        let pieces = self.fill(&mut pieces, facts);
+        let digest;
+        let tag = match self.tag(pieces) {
+            tag if tag.len() <= PART_BYTES_MAX => tag,
+            long => {
+                digest = digest_of_value(long);
+                &digest
+            }
+        };
+        let rest_len = self.beginning.len() + pieces.iter().map(Piece::len).sum::<usize>();
+        let mut block = Vec::with_capacity(LEN_BYTES + tag.len() + rest_len);
+        put_text(&mut block, tag);
+        let rest_at = block.len();
+        block.extend_from_slice(&self.beginning);
+        pieces.iter().for_each(|piece| piece.put(&mut block));
+        shorten(&mut block, rest_at);
+        Key::of_block(block)
+    }
+
+    fn fill<'p, 'f>(&'f self, pieces: &'p mut [Piece<'f>], facts: &'f Facts<'_>) -> &'p [Piece<'f>] {
+        let pieces = &mut pieces[..self.parts.len()];
+        for ((piece, part), name) in pieces.iter_mut().zip(&self.parts).zip(&self.names) {
+            *piece = match part.value(facts) {
+                Some(value) => Piece { tag_order: part.tag_order(), name, value },
                 None => self.address(facts),
             };
-            rest.extend_from_slice(name);
-            put_value(&mut rest, value);
-            tag = part.tag_order().map_or(tag, |order| if order < tag.0 { (order, value) } else { tag });
         }
-        shorten(&mut rest);
-        with_tag(tag.1, &rest)
+        pieces
     }
 
     /// The address in the place of a part that the request lacks.
-    fn address<'f>(&'f self, facts: &'f Facts<'_>) -> (&'f KeyPart, &'f [u8], &'f str) {
+    fn address<'f>(&'f self, facts: &'f Facts<'_>) -> Piece<'f> {
         let found = self.in_place.as_ref().zip(facts.ip());
         let (name, value) = found.expect("whether the recipe applies was asked before");
-        (&KeyPart::Ip, name, value)
+        Piece { tag_order: KeyPart::Ip.tag_order(), name, value }
+    }
+
+    /// The value that places the key.
+    fn tag<'f>(&'f self, pieces: &[Piece<'f>]) -> &'f [u8] {
+        let first = pieces.iter().filter(|piece| piece.tag_order.is_some()).min_by_key(|piece| piece.tag_order);
+        first.map_or(self.rule.as_bytes(), |piece| piece.value)
     }
 }
 
-/// Appends texts as one behind their common length.
-fn put_text(out: &mut Bytes, texts: &[&[u8]]) {
-    let len: usize = texts.iter().map(|text| text.len()).sum();
-    out.extend_from_slice(&u16::try_from(len).expect("names and short values are bounded").to_le_bytes());
-    texts.iter().for_each(|text| out.extend_from_slice(text));
+/// A part of one key: what a request has for it.
+#[derive(Clone, Copy)]
+struct Piece<'f> {
+    tag_order: Option<u8>,
+    /// Behind its length.
+    name: &'f [u8],
+    value: &'f [u8],
 }
 
-fn put_value(out: &mut Bytes, value: &str) {
-    if value.len() <= PART_BYTES_MAX {
-        out.push(VALUE_PLAIN);
-        put_text(out, &[value.as_bytes()]);
-    } else {
-        out.extend_from_slice(&digest_of_value(value));
+impl Piece<'_> {
+    const NONE: Piece<'static> = Piece { tag_order: None, name: &[], value: &[] };
+
+    /// Bytes that it takes.
+    fn len(&self) -> usize {
+        self.name.len() + if self.is_long() { DIGEST_BYTES } else { 1 + LEN_BYTES + self.value.len() }
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.name);
+        if self.is_long() {
+            out.extend_from_slice(&digest_of_value(self.value));
+        } else {
+            out.push(VALUE_PLAIN);
+            put_text(out, self.value);
+        }
+    }
+
+    fn is_long(&self) -> bool {
+        self.value.len() > PART_BYTES_MAX
     }
 }
 
-fn digest_of_value(value: &str) -> [u8; 33] {
-    marked_digest(VALUE_DIGEST, value.as_bytes())
+/// Appends a text behind its length.
+#[inline]
+fn put_text(out: &mut Vec<u8>, text: &[u8]) {
+    out.extend_from_slice(&u16::try_from(text.len()).expect("names and short values are bounded").to_le_bytes());
+    out.extend_from_slice(text);
 }
 
-fn marked_digest(marker: u8, bytes: &[u8]) -> [u8; 33] {
-    let mut marked = [marker; 33];
+fn digest_of_value(value: &[u8]) -> [u8; DIGEST_BYTES] {
+    marked_digest(VALUE_DIGEST, value)
+}
+
+fn marked_digest(marker: u8, bytes: &[u8]) -> [u8; DIGEST_BYTES] {
+    let mut marked = [marker; DIGEST_BYTES];
     marked[1..].copy_from_slice(&Sha256::digest(bytes));
     marked
 }
 
 /// Replaces a rest that no key can hold.
-fn shorten(rest: &mut Bytes) {
-    if rest.len() > KEY_BYTES_MAX {
-        let digest = marked_digest(DIGEST, rest);
-        rest.clear();
-        rest.extend_from_slice(&digest);
+fn shorten(block: &mut Vec<u8>, rest_at: usize) {
+    if block.len() - rest_at > KEY_BYTES_MAX {
+        let digest = marked_digest(DIGEST, &block[rest_at..]);
+        block.truncate(rest_at);
+        block.extend_from_slice(&digest);
     }
-}
-
-/// A tag is its value as it is, so that a raw key `{value}…` lies beside it.
-fn with_tag(value: &str, rest: &[u8]) -> Key {
-    let key = match value.len() {
-        0..=PART_BYTES_MAX => Key::new(value.as_bytes(), rest),
-        _ => Key::new(&digest_of_value(value), rest),
-    };
-    key.expect("a tag and a rest are shorter than their bounds")
 }

@@ -41,22 +41,46 @@ pub(crate) fn normalise<'p>(path: &'p str, buffer: &'p mut PathBuffer) -> &'p st
 
 /// Whether nothing would change, as far as one quick look can tell: a path with escapes is looked at in earnest.
 fn is_normal(path: &[u8]) -> bool {
-    if path == b"/" {
-        return true;
+    let mut before = Looks::Odd;
+    let mut is_normal = path.first() == Some(&b'/') && (path.last() != Some(&b'/') || path.len() == 1);
+    // No early exit: every request comes by here, and nearly every path is in normal form.
+    for &byte in path {
+        let looks = LOOKS[usize::from(byte)];
+        // A segment that begins with a dot may be one that goes.
+        is_normal &= looks != Looks::Odd && !(before == Looks::Slash && looks != Looks::Plain);
+        before = looks;
     }
-    let mut before = 0;
-    path.first() == Some(&b'/')
-        && path.last() != Some(&b'/')
-        && path.iter().all(|&byte| {
-            // A segment that begins with a dot may be one that goes.
-            let plain = is_path_byte(byte) && byte != b'%' && !(before == b'/' && matches!(byte, b'/' | b'.'));
-            before = byte;
-            plain
-        })
+    is_normal
 }
 
+/// What a byte of a path is, at a glance.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    /// It would be spelled otherwise, or ends the path, or begins an escape.
+    Odd,
+    Slash,
+    Dot,
+    Plain,
+}
+
+/// Of every byte.
+const LOOKS: [Looks; 256] = {
+    let (mut looks, mut byte) = ([Looks::Odd; 256], 0u8);
+    while byte < 0x80 {
+        looks[byte as usize] = match byte {
+            b'/' => Looks::Slash,
+            b'.' => Looks::Dot,
+            b'%' => Looks::Odd,
+            _ if is_path_byte(byte) => Looks::Plain,
+            _ => Looks::Odd,
+        };
+        byte += 1;
+    }
+    looks
+};
+
 /// Whether a byte may stand in a path as it is.
-fn is_path_byte(byte: u8) -> bool {
+const fn is_path_byte(byte: u8) -> bool {
     byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#')
 }
 

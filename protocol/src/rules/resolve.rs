@@ -13,13 +13,16 @@ use crate::key::Key;
 /// Enforced rules, and shadow rules, that can apply to one request: one of each group.
 pub const WINNERS_MAX: usize = crate::bounds::PARTS_MAX;
 
+/// Winners that need no allocation.
+const WINNERS_INLINE: usize = 8;
+
 /// The rules that decide about a request, in the order of the document.
 ///
 /// A group that a rule with `action = "allow"` won has no winner here.
 #[derive(Clone, Debug, Default)]
 pub struct Resolution<'s> {
     /// All of these must let it pass.
-    pub enforced: SmallVec<[Winner<'s>; 4]>,
+    pub enforced: SmallVec<[Winner<'s>; WINNERS_INLINE]>,
     /// These count it if it passed, and reject nobody.
     pub shadow: SmallVec<[Winner<'s>; 2]>,
 }
@@ -70,7 +73,7 @@ impl RuleSet {
 }
 
 /// The most specific rule of each contest so far.
-type Leaders = SmallVec<[Candidate; 8]>;
+type Leaders = SmallVec<[Candidate; WINNERS_INLINE]>;
 
 /// Whether a rule, if it is for this request at all, is the most specific one of its contest so far.
 fn may_lead(candidate: Candidate, leaders: &Leaders) -> bool {

@@ -100,7 +100,20 @@ impl Segment {
 
 /// The segments of a path in normal form; the root has none.
 pub(crate) fn segments_of(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').skip(1).filter(|segment| !segment.is_empty())
+    let mut rest = path;
+    std::iter::from_fn(move || {
+        let (_, behind) = split_at_slash(rest)?;
+        let (segment, _) = split_at_slash(behind).unwrap_or((behind, ""));
+        rest = &behind[segment.len()..];
+        Some(segment)
+    })
+    .filter(|segment| !segment.is_empty())
+}
+
+/// What is before the first slash and behind it. Segments are short: a plain loop is faster than a search.
+fn split_at_slash(text: &str) -> Option<(&str, &str)> {
+    let at = text.bytes().position(|byte| byte == b'/')?;
+    Some((&text[..at], &text[at + 1..]))
 }
 
 fn read_method(method: &str) -> Result<Box<str>, String> {

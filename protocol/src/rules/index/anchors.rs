@@ -51,11 +51,12 @@ impl Anchors {
     /// The anchors that a request has, and the one of rules without.
     pub(super) fn matching(&self, facts: &Facts<'_>) -> Matches {
         let mut matches = Matches::from_slice(&[ANY]);
-        matches.extend(self.values.iter().filter_map(|(property, values)| values.get(property.value(facts)?).copied()));
+        let values = self.values.iter().filter_map(|(property, values)| values.get(property.value(facts)?));
+        values.for_each(|anchor| matches.push(*anchor));
         if let Some(address) = facts.address {
             let prefixes = self.prefixes.iter().filter(|(is_ipv4, _)| *is_ipv4 == address.is_ipv4());
             let networks = prefixes.map(|(_, bits)| Network::around(address, *bits));
-            matches.extend(networks.filter_map(|network| self.networks.get(&network).copied()));
+            networks.filter_map(|network| self.networks.get(&network)).for_each(|anchor| matches.push(*anchor));
         }
         matches
     }

@@ -97,5 +97,5 @@ impl Routes {
 
 fn push(ends: &[End], method: &str, matches: &mut Matches) {
     let fit = ends.iter().filter(|end| end.method.as_deref().is_none_or(|wanted| wanted == method));
-    matches.extend(fit.map(|end| end.route));
+    fit.for_each(|end| matches.push(end.route));
 }
