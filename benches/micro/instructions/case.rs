@@ -3,11 +3,14 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use tallyring_benches::documents::{compiled, mixed, overrides, routes, subject};
+use tallyring_benches::gateway::Gateway;
 use tallyring_benches::keys::Keys;
 use tallyring_benches::shard::Shard;
 use tallyring_benches::{BATCH, frames, resp};
 use tallyring_engine::Algorithm;
 use tallyring_protocol::ring::Share;
+use tallyring_protocol::rules::{RuleDoc, Subject};
 use tallyring_protocol::{NodeId, Placement, PlacementSeed, Reply, Request, Ring};
 
 /// Batches that are made up before the work begins, whatever part of them is then worked on.
@@ -30,7 +33,7 @@ pub(crate) struct Case {
 }
 
 /// Every case.
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 22] = [
     Case { name: "protocol: encode a check", work: encode_checks },
     Case { name: "protocol: decode a check", work: decode_checks },
     Case { name: "protocol: encode a decision", work: encode_decisions },
@@ -48,6 +51,17 @@ pub(crate) const CASES: [Case; 14] = [
     Case { name: "engine: sliding_log, allowed", work: |batches| decide(Algorithm::SlidingLog, PLENTY, batches) },
     Case { name: "resp: a throttle, from bytes to bytes", work: throttle },
     Case { name: "engine: sliding_log, denied", work: |batches| decide(Algorithm::SlidingLog, NONE_LEFT, batches) },
+    Case { name: "rules: resolve 2 winners of 10,000", work: |batches| resolve(overrides(), "/v1/charges", batches) },
+    Case {
+        name: "rules: resolve 3 winners of 10,000",
+        work: |batches| resolve(routes(), "/v1/resource4001/7/items/42", batches),
+    },
+    Case { name: "rules: resolve 5 winners of 10,000", work: |batches| resolve(mixed(), "/v1/charges", batches) },
+    Case { name: "client: resolve its one rule", work: |batches| Gateway::denying().resolve(batches * BATCH) },
+    Case { name: "client: deny cache", work: |batches| Gateway::refusing().check(batches * BATCH) },
+    Case { name: "client: grant", work: |batches| Gateway::granting().check(batches * BATCH) },
+    Case { name: "client: fallback", work: |batches| Gateway::alone().check(batches * BATCH) },
+    Case { name: "client: mode", work: |batches| Gateway::denying().check(batches * BATCH) },
 ];
 
 /// Does the work of the case with this name. Called in the process that callgrind watches.
@@ -170,5 +184,12 @@ fn decide(algorithm: Algorithm, units: u64, batches: usize) {
     let mut shard = Shard::filled(algorithm, units, &keys);
     for blocks in &batches_of_keys(&mut keys)[..batches] {
         black_box(shard.check(&keys, blocks));
+    }
+}
+
+fn resolve(rules: Vec<RuleDoc>, path: &str, batches: usize) {
+    let (rules, subject) = (compiled(rules), Subject { path, ..subject() });
+    for _ in 0..batches * BATCH {
+        black_box(rules.resolve(black_box(&subject)));
     }
 }
