@@ -4,10 +4,8 @@
 //! is not charged at all: units of a window that has ended would be taken from the next one.
 //!
 //! Invariants:
-//! - At most [`KEYS_MAX`] keys owe something. What more keys were admitted is counted as lost, and never charged.
+//! - At most [`KEYS_MAX`] keys owe something, and a part of them in each book. What more keys were admitted is counted as lost, and never charged.
 //! - A charge whose answer is lost is not repeated: it may have been made.
-
-use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 use tallyring_engine::{Algorithm, Limit, Period, Timestamp};
@@ -15,18 +13,24 @@ use tallyring_protocol::Key;
 
 use crate::definition::LimitHandle;
 use crate::fallback::period_us;
+use crate::identities::Identities;
 
 /// Keys that may owe units at the same time: some ten megabytes.
 pub(crate) const KEYS_MAX: usize = 65_536;
 
+/// Keys of one book.
+const KEYS_PER_BOOK_MAX: usize = KEYS_MAX / BOOKS;
+
+/// Books, each behind its own lock: during an outage every admitted call writes in one.
+const BOOKS: usize = 4;
+
 /// What is owed by whom. See the module's text.
 #[derive(Debug, Default)]
-pub(crate) struct Arrears(Mutex<Book>);
+pub(crate) struct Arrears([Mutex<Book>; BOOKS]);
 
 #[derive(Debug, Default)]
 struct Book {
-    /// By the key's keyed hash.
-    owed: BTreeMap<u64, Owed>,
+    owed: Identities<Owed>,
     sums: Sums,
 }
 
@@ -57,21 +61,25 @@ pub(crate) struct Owed {
 }
 
 impl Arrears {
-    /// Notes what was admitted.
-    pub(crate) fn owe(&self, new: Owed) {
-        let mut book = self.0.lock();
-        book.sums.owed = book.sums.owed.saturating_add(new.units);
-        book.enter(new);
+    /// Notes what was admitted at `now`.
+    pub(crate) fn owe(&self, now: Timestamp, identity: u64, limit: &LimitHandle, key: &Key, units: u64) {
+        let mut book = self.book(identity).lock();
+        book.sums.owed = book.sums.owed.saturating_add(units);
+        match book.owed.get_mut(&identity) {
+            // Nearly always: the same key again, under the same numbers.
+            Some(old) if old.limit.version() == limit.version() && !old.is_forgotten(now) => old.add(units, now),
+            _ => book.enter(Owed { identity, limit: limit.clone(), key: key.clone(), units, at: now }),
+        }
     }
 
     /// Puts back what was taken and surely not charged.
     pub(crate) fn put_back(&self, taken: Owed) {
-        self.0.lock().enter(taken);
+        self.book(taken.identity).lock().enter(taken);
     }
 
     /// What was admitted has been given back.
     pub(crate) fn forgive(&self, identity: u64, units: u64) {
-        let mut book = self.0.lock();
+        let mut book = self.book(identity).lock();
         let Some(owed) = book.owed.get_mut(&identity) else { return };
         let forgiven = units.min(owed.units);
         owed.units -= forgiven;
@@ -87,49 +95,62 @@ impl Arrears {
     /// For each of them [`charged`](Arrears::charged), [`lost`](Arrears::lost) or [`put_back`](Arrears::put_back) is to
     /// follow; until then they are owed.
     pub(crate) fn take(&self, now: Timestamp, most: usize) -> Vec<Owed> {
-        let mut book = self.0.lock();
         let mut taken = Vec::new();
-        while taken.len() < most
-            && let Some((_, owed)) = book.owed.pop_first()
-        {
-            if is_forgotten(owed.limit.definition().limit, owed.at, now) {
-                book.sums.owed -= owed.units;
-            } else {
-                taken.push(owed);
-            }
-        }
+        self.0.iter().for_each(|book| book.lock().take(now, most, &mut taken));
         taken
     }
 
-    /// The store has charged them.
-    pub(crate) fn charged(&self, units: u64) {
-        let sums = &mut self.0.lock().sums;
-        (sums.owed, sums.charged) = (sums.owed - units, sums.charged.saturating_add(units));
+    /// The store has charged it.
+    pub(crate) fn charged(&self, owed: &Owed) {
+        let sums = &mut self.book(owed.identity).lock().sums;
+        (sums.owed, sums.charged) = (sums.owed - owed.units, sums.charged.saturating_add(owed.units));
     }
 
-    /// They will not be charged.
-    pub(crate) fn lost(&self, units: u64) {
-        self.0.lock().sums.lose(units);
+    /// It will not be charged.
+    pub(crate) fn lost(&self, owed: &Owed) {
+        self.book(owed.identity).lock().sums.lose(owed.units);
     }
 
     /// Whether nobody owes anything.
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().owed.is_empty()
+        self.0.iter().all(|book| book.lock().owed.is_empty())
     }
 
     /// How much there is of each kind.
     pub(crate) fn sums(&self) -> Sums {
-        self.0.lock().sums
+        let sums = self.0.iter().map(|book| book.lock().sums);
+        sums.fold(Sums::default(), |all, one| Sums {
+            owed: all.owed.saturating_add(one.owed),
+            charged: all.charged.saturating_add(one.charged),
+            lost: all.lost.saturating_add(one.lost),
+        })
+    }
+
+    fn book(&self, identity: u64) -> &Mutex<Book> {
+        // Bits from the middle: the map picks its places by the ends.
+        &self.0[(identity >> 28) as usize % BOOKS]
+    }
+}
+
+impl Owed {
+    fn add(&mut self, units: u64, at: Timestamp) {
+        self.units = self.units.saturating_add(units);
+        self.at = self.at.max(at);
+    }
+
+    /// Whether the store would have forgotten it by itself, had it been charged.
+    fn is_forgotten(&self, now: Timestamp) -> bool {
+        is_forgotten(self.limit.definition().limit, self.at, now)
     }
 }
 
 impl Book {
     /// Adds to what a key owes; its sum is counted already.
     fn enter(&mut self, new: Owed) {
-        let has_room = self.owed.len() < KEYS_MAX;
+        let has_room = self.owed.len() < KEYS_PER_BOOK_MAX;
         match self.owed.get_mut(&new.identity) {
             Some(old) => {
-                if is_forgotten(old.limit.definition().limit, old.at, new.at) {
+                if old.is_forgotten(new.at) {
                     self.sums.owed -= std::mem::take(&mut old.units);
                 }
                 *old = Owed { units: old.units.saturating_add(new.units), at: new.at.max(old.at), ..new };
@@ -138,6 +159,22 @@ impl Book {
                 self.owed.insert(new.identity, new);
             }
             None => self.sums.lose(new.units),
+        }
+    }
+
+    fn take(&mut self, now: Timestamp, most: usize, taken: &mut Vec<Owed>) {
+        if taken.len() >= most {
+            return;
+        }
+        for (_, owed) in self.owed.extract_if(|_, _| true) {
+            if owed.is_forgotten(now) {
+                self.sums.owed -= owed.units;
+                continue;
+            }
+            taken.push(owed);
+            if taken.len() == most {
+                return; // what the iterator has not come to stays
+            }
         }
     }
 }
@@ -177,10 +214,31 @@ mod tests {
         Timestamp::from_micros(1_600_000_020_000_000 + us) // a minute's begin
     }
 
-    fn owed(identity: u64, units: u64, us: u64) -> Owed {
+    fn limit() -> LimitHandle {
         let limit = Limit::new(Algorithm::FixedWindow, 10, Period::Micros(60 * SECOND_US), None).unwrap();
-        let limit = Arc::<Handles>::default().get(limit.into()).unwrap();
-        Owed { identity, limit, key: Key::raw(b"k").unwrap(), units, at: at(us) }
+        Arc::<Handles>::default().get(limit.into()).unwrap()
+    }
+
+    /// One limit for all of a test's keys.
+    struct Rig {
+        arrears: Arrears,
+        limit: LimitHandle,
+        key: Key,
+    }
+
+    fn rig() -> Rig {
+        Rig { arrears: Arrears::default(), limit: limit(), key: Key::raw(b"k").unwrap() }
+    }
+
+    impl Rig {
+        fn owe(&self, number: u64, units: u64, us: u64) {
+            self.arrears.owe(at(us), identity(number), &self.limit, &self.key, units);
+        }
+    }
+
+    /// As a hash does: every bit differs from key to key.
+    fn identity(number: u64) -> u64 {
+        number << 28 | number
     }
 
     fn sums(owed: u64, charged: u64, lost: u64) -> Sums {
@@ -189,65 +247,78 @@ mod tests {
 
     #[test]
     fn what_one_key_owes_is_charged_as_one_sum() {
-        let arrears = Arrears::default();
-        (0..3).for_each(|n| arrears.owe(owed(1, 2, n)));
-        assert_eq!(arrears.sums(), sums(6, 0, 0));
-        let taken = arrears.take(at(9), 10);
+        let rig = rig();
+        (0..3).for_each(|n| rig.owe(1, 2, n));
+        assert_eq!(rig.arrears.sums(), sums(6, 0, 0));
+        let taken = rig.arrears.take(at(9), 10);
         assert_eq!((taken.len(), taken[0].units), (1, 6));
-        assert_eq!((arrears.sums(), arrears.is_empty()), (sums(6, 0, 0), true), "owed until it is charged");
-        arrears.charged(6);
-        assert_eq!((arrears.sums(), arrears.is_empty()), (sums(0, 6, 0), true));
+        assert_eq!((rig.arrears.sums(), rig.arrears.is_empty()), (sums(6, 0, 0), true), "owed until it is charged");
+        rig.arrears.charged(&taken[0]);
+        assert_eq!((rig.arrears.sums(), rig.arrears.is_empty()), (sums(0, 6, 0), true));
+    }
+
+    #[test]
+    fn what_a_key_owes_is_charged_under_the_numbers_that_were_last_in_force() {
+        let mut rig = rig();
+        rig.owe(1, 2, 0);
+        let other = Limit::new(Algorithm::FixedWindow, 11, Period::Micros(60 * SECOND_US), None).unwrap();
+        let handles = Arc::<Handles>::default();
+        let _first = handles.get(rig.limit.definition().limit.into()).unwrap();
+        rig.limit = handles.get(other.into()).unwrap();
+        rig.owe(1, 2, 1);
+        let taken = rig.arrears.take(at(9), 10);
+        assert_eq!((taken[0].units, taken[0].limit.definition().limit), (4, other));
     }
 
     #[test]
     fn a_batch_is_bounded() {
-        let arrears = Arrears::default();
-        (0..5).for_each(|n| arrears.owe(owed(n, 1, 0)));
-        assert_eq!([3, 3, 3].map(|most| arrears.take(at(0), most).len()), [3, 2, 0]);
+        let rig = rig();
+        (0..5).for_each(|n| rig.owe(n, 1, 0));
+        assert_eq!([3, 3, 3].map(|most| rig.arrears.take(at(0), most).len()), [3, 2, 0]);
     }
 
     #[test]
     fn what_could_not_be_charged_is_owed_again_and_what_may_have_been_is_lost() {
-        let arrears = Arrears::default();
-        (0..2).for_each(|n| arrears.owe(owed(n, 3, 0)));
-        let mut taken = arrears.take(at(0), 9).into_iter();
-        arrears.owe(owed(0, 1, 1));
-        arrears.put_back(taken.next().unwrap());
-        arrears.lost(taken.next().unwrap().units);
-        assert_eq!(arrears.sums(), sums(4, 0, 3));
-        assert_eq!(arrears.take(at(0), 9)[0].units, 4);
+        let rig = rig();
+        (0..2).for_each(|n| rig.owe(n, 3, 0));
+        let (back, lost): (Vec<_>, Vec<_>) =
+            rig.arrears.take(at(0), 9).into_iter().partition(|owed| owed.identity == identity(0));
+        rig.owe(0, 1, 1);
+        back.into_iter().for_each(|owed| rig.arrears.put_back(owed));
+        lost.iter().for_each(|owed| rig.arrears.lost(owed));
+        assert_eq!(rig.arrears.sums(), sums(4, 0, 3));
+        assert_eq!(rig.arrears.take(at(0), 9)[0].units, 4);
     }
 
     #[test]
     fn what_was_given_back_is_not_owed() {
-        let arrears = Arrears::default();
-        arrears.owe(owed(1, 5, 0));
-        arrears.forgive(1, 2);
-        assert_eq!(arrears.sums().owed, 3);
-        arrears.forgive(1, 9);
-        arrears.forgive(2, 9);
-        assert!(arrears.is_empty());
-        assert_eq!(arrears.sums(), sums(0, 0, 0));
+        let rig = rig();
+        rig.owe(1, 5, 0);
+        rig.arrears.forgive(identity(1), 2);
+        assert_eq!(rig.arrears.sums().owed, 3);
+        rig.arrears.forgive(identity(1), 9);
+        rig.arrears.forgive(identity(2), 9);
+        assert!(rig.arrears.is_empty());
+        assert_eq!(rig.arrears.sums(), sums(0, 0, 0));
     }
 
     #[test]
     fn keys_that_owe_are_bounded_and_what_is_lost_is_counted() {
-        let arrears = Arrears::default();
-        let limit = owed(0, 1, 0);
-        (0..KEYS_MAX as u64 + 2).for_each(|identity| arrears.owe(Owed { identity, ..limit.clone() }));
-        assert_eq!(arrears.sums(), sums(KEYS_MAX as u64, 0, 2));
-        arrears.owe(owed(0, 1, 0));
-        assert_eq!(arrears.sums(), sums(KEYS_MAX as u64 + 1, 0, 2));
+        let rig = rig();
+        (0..KEYS_MAX as u64 + 2).for_each(|number| rig.owe(number, 1, 0));
+        assert_eq!(rig.arrears.sums(), sums(KEYS_MAX as u64, 0, 2));
+        rig.owe(0, 1, 0);
+        assert_eq!(rig.arrears.sums(), sums(KEYS_MAX as u64 + 1, 0, 2));
     }
 
     #[test]
     fn units_of_a_window_that_has_ended_are_not_charged_to_the_next() {
-        let arrears = Arrears::default();
-        arrears.owe(owed(1, 4, 0));
-        arrears.owe(owed(1, 1, 60 * SECOND_US));
-        assert_eq!(arrears.sums(), sums(1, 0, 0));
-        assert!(arrears.take(at(120 * SECOND_US), 9).is_empty());
-        assert_eq!(arrears.sums(), sums(0, 0, 0));
+        let rig = rig();
+        rig.owe(1, 4, 0);
+        rig.owe(1, 1, 60 * SECOND_US);
+        assert_eq!(rig.arrears.sums(), sums(1, 0, 0));
+        assert!(rig.arrears.take(at(120 * SECOND_US), 9).is_empty());
+        assert_eq!(rig.arrears.sums(), sums(0, 0, 0));
     }
 
     /// The first instant, in microseconds after the charge, at which it does not count any more.

@@ -74,6 +74,14 @@ impl Breaker {
         }
     }
 
+    /// Whether nobody may try at `now`, not even a probe.
+    pub(crate) fn rests(&self, now: Instant) -> bool {
+        match self.state {
+            State::Closed { .. } => false,
+            State::Open(rest) | State::HalfOpen(rest) => now < rest.until,
+        }
+    }
+
     /// An answer came in time.
     #[inline]
     pub(crate) fn succeeded(&mut self) {
@@ -107,7 +115,11 @@ mod tests {
                 'f' => breaker.failed(now),
                 's' => breaker.succeeded(),
                 '.' => now += OPEN_FIRST,
-                _ => answers.push(if breaker.admits(now) { 'y' } else { 'n' }),
+                _ => {
+                    let rests = breaker.rests(now);
+                    answers.push(if breaker.admits(now) { 'y' } else { 'n' });
+                    assert_eq!(rests, answers.ends_with('n'), "{script}");
+                }
             }
         }
         assert_eq!(answers, expect, "{script}");

@@ -36,7 +36,9 @@ pub(crate) use self::backoff::Backoff;
 pub(crate) use self::call::{Call, Timing};
 pub(crate) use self::handshake::Ended;
 use self::pipe::{Pipe, State};
+use crate::error::StoreError;
 use crate::gateway::Gateway;
+use crate::sys::clock::Instant;
 
 /// Where a connection leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +79,11 @@ impl Connection {
     /// Whether it may be up in a moment: it is new, or was lost just now and has not failed to come back.
     pub(crate) fn may_come_up(&self) -> bool {
         self.pipe.lock().state() == State::Connecting
+    }
+
+    /// Why a call would not be sent at `now`, if it surely would not and no wait would help it.
+    pub(crate) fn refuses(&self, now: Instant) -> Option<StoreError> {
+        self.pipe.lock().refuses(now)
     }
 
     /// Whether it takes no more calls.

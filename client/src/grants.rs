@@ -10,13 +10,12 @@
 //! - One caller at a time takes for a key; the others ask the store as if there were no grants.
 //! - At most [`POOLS_MAX`] keys of a rule have a grant; any other key's calls ask the store.
 
-use std::collections::BTreeMap;
-
 use parking_lot::Mutex;
 use tallyring_engine::{Algorithm, Limit, Period, Timestamp};
 
 use crate::StoreGrant;
 use crate::fallback::period_us;
+use crate::identities::Identities;
 
 /// The longest that a grant is spent, in microseconds.
 pub(crate) const LIFETIME_US_MAX: u64 = 1_000_000;
@@ -32,7 +31,7 @@ pub(crate) const POOLS_MAX: usize = 1_024;
 pub(crate) struct Grants {
     limit: Limit,
     units: u64,
-    pools: Mutex<BTreeMap<u64, Pool>>,
+    pools: Mutex<Identities<Pool>>,
 }
 
 /// One key's grant.

@@ -35,6 +35,7 @@ mod fallback;
 mod gateway;
 mod grants;
 mod held;
+mod identities;
 mod joint;
 mod limiter;
 #[cfg(feature = "tower")]

@@ -19,7 +19,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tallyring_engine::Timestamp;
 use tallyring_protocol::rules::{Mode, RuleSet};
-use tallyring_protocol::{IdentityHasher, IdentityKey, Key, RulesVersion};
+use tallyring_protocol::{IdentityHasher, IdentityKey, RulesVersion};
 
 pub use self::call::{Call, GroupFilter};
 pub use self::counts::Counts;
@@ -27,10 +27,11 @@ use self::counts::Tally;
 pub use self::reserved::Reserved;
 pub(crate) use self::slot::Slot;
 pub(crate) use self::snapshot::{Limited, Snapshot};
-use self::tab::{Manner, Tab};
-use crate::arrears::{Arrears, Owed};
+use self::tab::{Manner, Part, Tab};
+use crate::StoreDecision;
+use crate::arrears::Arrears;
 use crate::decision::{Decision, RuleDecision, Source};
-use crate::deny_cache::DenyCache;
+use crate::deny_cache::{DenyCache, Refusal, Refused};
 use crate::error::StoreError;
 use crate::fallback::{Fallback, Whose};
 use crate::prefilter::Prefilter;
@@ -218,20 +219,32 @@ impl Inner {
     }
 
     /// Charges the local copies with what the store has admitted.
-    fn keep_warm(&self, limited: &Limited, whose: Whose<'_>, units: u64) {
-        let now = self.now();
-        if limited.mode() == Mode::Protect {
+    fn keep_warm(&self, now: Timestamp, limited: &Limited, whose: Whose<'_>, units: u64) {
+        self.keep_fallback_warm(now, limited, whose, units);
+        self.keep_prefilter_warm(now, limited, whose, units);
+    }
+
+    fn keep_fallback_warm(&self, now: Timestamp, limited: &Limited, whose: Whose<'_>, units: u64) {
+        if limited.mode() == Mode::Protect && units > 0 {
             self.fallback.charge(now, whose, units);
         }
+    }
+
+    fn keep_prefilter_warm(&self, now: Timestamp, limited: &Limited, whose: Whose<'_>, units: u64) {
         if limited.has_prefilter() {
             self.prefilter.charge(now, whose, units);
         }
     }
 
-    /// Notes what the fallback admitted, to charge it to the store later.
-    fn owe(&self, limited: &Limited, key: &Key, identity: u64, units: u64) {
-        let (limit, key, at) = (limited.handle().clone(), key.clone(), self.now());
-        self.arrears.owe(Owed { identity, limit, key, units, at });
+    /// Keeps a refusal of the store.
+    fn remember(&self, now: Timestamp, limited: &Limited, part: &Part, decision: &StoreDecision) {
+        let whose = Refused { identity: part.identity, version: limited.handle().version() };
+        let refusal = Refusal {
+            retry_after_us: (!decision.never()).then_some(decision.retry_after_us),
+            reset_after_us: decision.reset_after_us,
+            remaining: decision.remaining,
+        };
+        self.deny.keep(now, whose, part.ask, &refusal);
     }
 
     /// Forgets what is known here of a key.
@@ -251,15 +264,17 @@ impl Inner {
         if units == 0 {
             return;
         }
-        let whose = self.whose(limited, check.identity);
-        match check.source {
-            Source::Grant => limited.grants.iter().for_each(|grants| grants.give_back(check.identity, units)),
-            Source::Fallback => self.arrears.forgive(check.identity, units),
-            _ => {}
+        let (now, whose) = (self.now(), self.whose(limited, check.identity));
+        match &limited.grants {
+            // The fallback was charged with the whole of the grant.
+            Some(grants) if check.source == Source::Grant => grants.give_back(check.identity, units),
+            _ => self.fallback.refund(now, whose, units),
         }
-        self.fallback.refund(self.now(), whose, units);
+        if check.source == Source::Fallback {
+            self.arrears.forgive(check.identity, units);
+        }
         if limited.has_prefilter() {
-            self.prefilter.refund(self.now(), whose, units);
+            self.prefilter.refund(now, whose, units);
         }
         self.deny.cancel(check.identity);
     }

@@ -76,11 +76,24 @@ impl Router {
     /// [`StoreError::Unreachable`] before the first topology, and in a cluster without nodes.
     #[inline]
     pub(crate) fn owner(&self, key: KeyRef<'_>) -> Result<Arc<Connection>, StoreError> {
+        self.with_owner(key, Arc::clone)
+    }
+
+    /// What `ask` finds out about the connection to the owner of a key.
+    ///
+    /// # Errors
+    /// As [`Router::owner`].
+    #[inline]
+    pub(crate) fn with_owner<T>(
+        &self,
+        key: KeyRef<'_>,
+        ask: impl FnOnce(&Arc<Connection>) -> T,
+    ) -> Result<T, StoreError> {
         let table = self.table.load();
         let known = table.known.as_ref().ok_or(StoreError::Unreachable)?;
         let placement = known.topology.placement_seed.place(key);
         let member = known.owner(placement).ok_or(StoreError::Unreachable)?;
-        Ok(Arc::clone(member.connection(placement)))
+        Ok(ask(member.connection(placement)))
     }
 
     /// Where a key lives, as far as is known: a node and a shard of it.

@@ -187,6 +187,15 @@ impl Store {
         one.tag() == other.tag() || place(one).is_some_and(|here| place(other) == Some(here))
     }
 
+    /// Why a call about this key would fail without being sent, if that is known at `now`: a gateway whose store is gone
+    /// need not ask to be told so. It changes nothing: the probe of a breaker is for calls.
+    pub(crate) fn refuses(&self, key: &Key, now: Instant) -> Option<StoreError> {
+        match self.router.with_owner(key.as_ref(), |owner| owner.refuses(now)) {
+            Ok(refusal) => refusal,
+            Err(error) => (!self.router.gateway().is_hopeful()).then_some(error),
+        }
+    }
+
     /// What says last words.
     pub(crate) fn background(&self) -> &Background {
         &self.background

@@ -91,6 +91,15 @@ impl Pipe {
         Ok(Started { id, driver: self.driver.take() })
     }
 
+    /// Why [`start`](Pipe::start) would fail at `now`, if no wait for the connection could help.
+    pub(crate) fn refuses(&self, now: Instant) -> Option<StoreError> {
+        match self.state {
+            State::Down | State::Closed => Some(StoreError::Unreachable),
+            State::Up if self.breaker.rests(now) => Some(StoreError::BreakerOpen),
+            State::Up | State::Connecting => None,
+        }
+    }
+
     #[inline]
     fn define(&mut self, limit: &LimitHandle) {
         let handle = usize::from(limit.handle());

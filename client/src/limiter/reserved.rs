@@ -88,7 +88,7 @@ impl Inner {
         let whose = self.whose(limited, check.identity);
         self.fallback.charge(self.now(), whose, used - charged);
         if check.source == Source::Fallback {
-            self.owe(limited, &check.key, check.identity, used - charged);
+            self.arrears.owe(self.now(), check.identity, limited.handle(), &check.key, used - charged);
         }
     }
 }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::Inner;
 use super::slot::Slot;
 use super::snapshot::Snapshot;
-use super::tab::{Part, hold, is_slot};
+use super::tab::Part;
 use crate::decision::Source;
 use crate::deny_cache::Refused;
 use crate::held::Held;
@@ -24,7 +24,7 @@ pub(super) fn ask(inner: &Arc<Inner>, snapshot: &Arc<Snapshot>, mut parts: Vec<P
     if parts.is_empty() {
         return;
     }
-    let asks_slots = parts.iter().any(|part| is_slot(snapshot.limited(part.order)));
+    let asks_slots = parts.iter().any(|part| snapshot.limited(part.order).is_slots());
     let slots = if asks_slots { held.later() } else { Weak::new() };
     let skipped = parts.len();
     let asked = ask_each(Arc::clone(inner), Arc::clone(snapshot), parts, slots);
@@ -46,7 +46,7 @@ fn is_decided(inner: &Inner, snapshot: &Snapshot, part: &Part) -> bool {
         return true;
     }
     let whose = Refused { identity: part.identity, version: limited.handle().version() };
-    let is_denied = !is_slot(limited) && inner.deny.look_up(inner.now(), whose, part.ask).is_some();
+    let is_denied = !limited.is_slots() && inner.deny.look_up(inner.now(), whose, part.ask).is_some();
     if is_denied {
         inner.tally.count_shadow(Some(false));
         limited.unreported.count(Source::DenyCache, false);
@@ -57,13 +57,13 @@ fn is_decided(inner: &Inner, snapshot: &Snapshot, part: &Part) -> bool {
 async fn ask_each(inner: Arc<Inner>, snapshot: Arc<Snapshot>, parts: Vec<Part>, slots: SlotsOfRequest) {
     for part in parts {
         let limited = snapshot.limited(part.order);
-        let allowed = if is_slot(limited) {
+        let allowed = if limited.is_slots() {
             acquire(&inner, &snapshot, &part, &slots).await
         } else {
             match inner.store.check(limited.handle(), &part.key, part.ask).await {
                 Ok(decision) => {
                     if !decision.allowed {
-                        inner.remember(limited, &part, &decision);
+                        inner.remember(inner.now(), limited, &part, &decision);
                     }
                     Some(decision.allowed)
                 }
@@ -77,7 +77,7 @@ async fn ask_each(inner: Arc<Inner>, snapshot: Arc<Snapshot>, parts: Vec<Part>, 
 /// Takes a slot for as long as the request lasts; gives it back at once if that has ended already.
 async fn acquire(inner: &Arc<Inner>, snapshot: &Snapshot, part: &Part, slots: &SlotsOfRequest) -> Option<bool> {
     let limited = snapshot.limited(part.order);
-    let hold = hold(limited, part.ask.cost);
+    let hold = limited.hold(part.ask.cost);
     match inner.store.permit(&part.key, hold).await {
         Ok(Ok(permit)) => {
             let slot = Slot::of_store(inner, inner.whose(limited, part.identity), hold, permit);

@@ -39,6 +39,11 @@ impl Slot {
         }
     }
 
+    /// Whether the store knows of it too.
+    pub(super) fn is_of_store(&self) -> bool {
+        self.permit.is_some()
+    }
+
     fn new(inner: &Arc<Inner>, whose: Whose<'_>, permit: Option<Permit>) -> Slot {
         let holder = inner.holders.fetch_add(1, Ordering::Relaxed);
         Slot { inner: Arc::clone(inner), identity: whose.identity, holder, permit }

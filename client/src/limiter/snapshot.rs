@@ -5,15 +5,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use tallyring_engine::Limit;
+use tallyring_engine::{Algorithm, Limit};
 use tallyring_protocol::RulesVersion;
 use tallyring_protocol::rules::{Action, Mode, Rule, RuleSet};
 
 use super::counts::Unreported;
 use crate::definition::{Definition, LimitHandle, limit_of};
 use crate::error::HandlesFull;
+use crate::fallback::period_us;
 use crate::grants::Grants;
+use crate::permit::Hold;
 use crate::store::Store;
 
 /// Rules in force.
@@ -118,6 +121,17 @@ impl Limited {
     /// For a rule that blocks: nobody asks what it leaves.
     pub(crate) fn limit(&self) -> Limit {
         self.traits.definition.as_ref().expect("a rule that is counted has a limit").limit
+    }
+
+    /// Whether it limits how much goes on at the same time.
+    pub(super) fn is_slots(&self) -> bool {
+        self.limit().algorithm() == Algorithm::Concurrency
+    }
+
+    /// What it lets be held, of a rule that limits concurrency.
+    pub(super) fn hold(&self, cost: u64) -> Hold {
+        let limit = self.limit();
+        Hold { limit: limit.limit(), cost: cost.max(1), ttl: Duration::from_micros(period_us(limit.period())) }
     }
 
     /// What happens while the store cannot be asked.

@@ -56,9 +56,9 @@ impl Inner {
     async fn charge(&self, debt: &Owed) -> Result<(), StoreError> {
         let ask = tallyring_engine::Ask { cost: debt.units, keep: 0, force: true };
         match self.store.check(&debt.limit, &debt.key, ask).await {
-            Ok(_) => self.arrears.charged(debt.units),
+            Ok(_) => self.arrears.charged(debt),
             Err(error) if error.is_undone() => return Err(error),
-            Err(_) => self.arrears.lost(debt.units), // it may have been charged: once is enough
+            Err(_) => self.arrears.lost(debt), // it may have been charged: once is enough
         }
         Ok(())
     }
