@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use tallyring_engine::{Algorithm, Calendar, Limit, Period};
+use tallyring_engine::Limit;
+use tallyring_protocol::Define;
 use tallyring_protocol::bounds::HANDLES_MAX;
-use tallyring_protocol::rules::Numbers;
-use tallyring_protocol::{AlgorithmCode, Define, PeriodCode};
 
 use crate::error::HandlesFull;
+use crate::limits::{algorithm_code, period_code};
 
 /// A limit and the rule that it comes from.
 ///
@@ -99,54 +99,6 @@ impl Drop for Numbered {
     }
 }
 
-/// The number of an algorithm on the wire.
-pub(crate) fn algorithm_code(algorithm: Algorithm) -> AlgorithmCode {
-    match algorithm {
-        Algorithm::TokenBucket => AlgorithmCode::TokenBucket,
-        Algorithm::LeakyBucket => AlgorithmCode::LeakyBucket,
-        Algorithm::FixedWindow => AlgorithmCode::FixedWindow,
-        Algorithm::SlidingLog => AlgorithmCode::SlidingLog,
-        Algorithm::SlidingCounter => AlgorithmCode::SlidingCounter,
-        Algorithm::Concurrency => AlgorithmCode::Concurrency,
-    }
-}
-
-fn period_code(period: Period) -> PeriodCode {
-    match period {
-        Period::Micros(micros) => PeriodCode::Micros(micros),
-        Period::Calendar(Calendar::Day) => PeriodCode::Day,
-        Period::Calendar(Calendar::Week) => PeriodCode::Week,
-        Period::Calendar(Calendar::Month) => PeriodCode::Month,
-    }
-}
-
-/// A rule's numbers as the engine takes them.
-pub(crate) fn limit_of(numbers: &Numbers) -> Limit {
-    let burst = (numbers.burst > 0).then_some(numbers.burst);
-    Limit::new(algorithm_of(numbers.algorithm), numbers.limit, period_of(numbers.period), burst)
-        .expect("the numbers of a compiled rule are within the engine's bounds")
-}
-
-fn algorithm_of(code: AlgorithmCode) -> Algorithm {
-    match code {
-        AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
-        AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,
-        AlgorithmCode::FixedWindow => Algorithm::FixedWindow,
-        AlgorithmCode::SlidingLog => Algorithm::SlidingLog,
-        AlgorithmCode::SlidingCounter => Algorithm::SlidingCounter,
-        AlgorithmCode::Concurrency => Algorithm::Concurrency,
-    }
-}
-
-fn period_of(code: PeriodCode) -> Period {
-    match code {
-        PeriodCode::Micros(micros) => Period::Micros(micros),
-        PeriodCode::Day => Period::Calendar(Calendar::Day),
-        PeriodCode::Week => Period::Calendar(Calendar::Week),
-        PeriodCode::Month => Period::Calendar(Calendar::Month),
-    }
-}
-
 /// Which handles are in use, and for what: equal definitions share one.
 #[derive(Debug, Default)]
 pub(crate) struct Handles(Mutex<Table>);
@@ -200,6 +152,9 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use tallyring_engine::{Algorithm, Calendar, Period};
+    use tallyring_protocol::{AlgorithmCode, PeriodCode};
+
     use super::*;
 
     fn definition(limit: u64) -> Definition {

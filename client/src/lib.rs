@@ -38,6 +38,7 @@ mod held;
 mod identities;
 mod joint;
 mod limiter;
+mod limits;
 #[cfg(feature = "tower")]
 pub mod middleware;
 mod permit;

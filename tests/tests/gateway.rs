@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::{Router, routing::get};
 use tallyring::cli::trace::Trace;
-use tallyring::config::Config;
 use tallyring::node::Node;
 use tallyring_client::middleware::{Identity, RateLimitLayer};
 use tallyring_client::{Call, Decision, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
+use tallyring_tests::local::{any_port, config};
 
 /// Requests of the log that are sent.
 const REQUESTS: usize = 2_000;
@@ -33,20 +33,6 @@ fn rules() -> RuleSet {
     );
     let defaults = r#"{"trusted_proxies":["127.0.0.0/8"]}"#;
     RuleSet::from_json(format!(r#"{{"defaults":{defaults},"rule":[{rule}]}}"#).as_bytes()).unwrap()
-}
-
-fn any_port() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
-}
-
-fn config() -> Config {
-    Config {
-        native_addr: any_port(),
-        http_addr: any_port(),
-        resp_addr: any_port(),
-        shards: "2".parse().unwrap(),
-        ..Config::default()
-    }
 }
 
 fn limiter(node: SocketAddr) -> RateLimiter {
@@ -115,7 +101,7 @@ fn trace_each(addresses: &[IpAddr]) -> Vec<bool> {
 }
 
 async fn check(addresses: Vec<IpAddr>) {
-    let node = Node::start(config()).await.unwrap();
+    let node = Node::start(config(2)).await.unwrap();
     let limiter = limiter(node.native_addr());
     let gateway = gateway(limiter.clone()).await;
     let expect = trace_each(&addresses);
@@ -163,7 +149,7 @@ async fn a_gateway_decides_a_real_log_as_the_trace_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gateway_outlives_its_store_and_is_exact_again_when_it_is_back() {
-    let node = Node::start(config()).await.unwrap();
+    let node = Node::start(config(2)).await.unwrap();
     let address = node.native_addr();
     let limiter = limiter(address);
     for _ in 0..4 {
@@ -176,7 +162,7 @@ async fn a_gateway_outlives_its_store_and_is_exact_again_when_it_is_back() {
     assert!(!ask(&limiter, "k", 1).await.allowed);
     assert!(ask(&limiter, "never seen", 1).await.allowed);
 
-    let node = Node::start(Config { native_addr: address, ..config() }).await.unwrap();
+    let node = Node::start(Config { native_addr: address, ..config(2) }).await.unwrap();
     decided_by(&limiter, Source::Store).await;
     assert!(limiter.store().ready(Duration::from_secs(20)).await, "the other shard's connection comes back too");
     let mut allowed = 0;

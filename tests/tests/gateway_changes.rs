@@ -4,14 +4,14 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used, reason = "a test of real sockets")]
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tallyring::config::Config;
 use tallyring::node::Node;
 use tallyring_client::{Call, Decision, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
+use tallyring_tests::local::config;
 use tokio::task::JoinSet;
 
 /// Tasks that ask all the time.
@@ -19,20 +19,6 @@ const CALLERS: u64 = 4;
 
 /// How often the node is stopped and started.
 const RESTARTS: u64 = 3;
-
-fn any_port() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
-}
-
-fn config() -> Config {
-    Config {
-        native_addr: any_port(),
-        http_addr: any_port(),
-        resp_addr: any_port(),
-        shards: "2".parse().unwrap(),
-        ..Config::default()
-    }
-}
 
 /// Nothing comes back while a test runs.
 fn document(limit: u64) -> String {
@@ -99,7 +85,7 @@ async fn until(what: &str, mut condition: impl FnMut() -> bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rules_that_are_pushed_under_load_are_in_force_soon_and_every_decision_is_of_one_document() {
-    let node = Node::start(config()).await.unwrap();
+    let node = Node::start(config(2)).await.unwrap();
     let limiter = limiter(node.native_addr(), Duration::from_secs(10));
     assert!(limiter.store().ready(Duration::from_secs(20)).await);
     let look = |decision: &Decision| {
@@ -131,7 +117,7 @@ async fn rules_that_are_pushed_under_load_are_in_force_soon_and_every_decision_i
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_goes_and_comes_back_is_charged_with_what_was_admitted_without_it() {
-    let mut node = Node::start(config()).await.unwrap();
+    let mut node = Node::start(config(2)).await.unwrap();
     let address = node.native_addr();
     let limiter = limiter(address, Duration::from_millis(20));
     assert!(limiter.store().ready(Duration::from_secs(20)).await);
@@ -147,7 +133,7 @@ async fn a_node_that_goes_and_comes_back_is_charged_with_what_was_admitted_witho
         let before = limiter.counts();
         node.drain().await;
         until("the fallback", || limiter.counts().fallback_denied > before.fallback_denied).await;
-        node = Node::start(Config { native_addr: address, ..config() }).await.unwrap();
+        node = Node::start(Config { native_addr: address, ..config(2) }).await.unwrap();
         until("the store", || limiter.counts().store_allowed > before.store_allowed).await;
         until("the charges", || limiter.counts().arrears_owed == 0).await;
     }

@@ -12,10 +12,11 @@ use tallyring_protocol::RulesVersion;
 use tallyring_protocol::rules::{Action, Mode, Rule, RuleSet};
 
 use super::counts::Unreported;
-use crate::definition::{Definition, LimitHandle, limit_of};
+use crate::definition::{Definition, LimitHandle};
 use crate::error::HandlesFull;
 use crate::fallback::period_us;
 use crate::grants::Grants;
+use crate::limits::limit_of;
 use crate::permit::Hold;
 use crate::store::Store;
 

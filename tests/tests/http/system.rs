@@ -1,16 +1,16 @@
 //! A node, and gateways in front of it.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::http::request::Parts;
-use tallyring::config::Config;
 use tallyring::node::Node;
 use tallyring::sys::clock::Clock;
 use tallyring_client::middleware::{Identity, RateLimitLayer, header};
 use tallyring_client::{RateLimiter, RateLimiterConfig, RuleSet, Store, StoreConfig};
+use tallyring_tests::local::{any_port, config};
 
 /// The first microsecond of an hour: 2020-09-13 13:00 UTC.
 pub const HOUR_US: u64 = 1_600_002_000_000_000;
@@ -22,10 +22,6 @@ pub struct System {
     rules: String,
 }
 
-fn any_port() -> SocketAddr {
-    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
-}
-
 fn whose(request: &Parts) -> Identity<'_> {
     Identity { client: header(request, "x-api-key"), tenant: header(request, "x-tenant"), ..Identity::default() }
 }
@@ -34,15 +30,7 @@ impl System {
     /// A node at the beginning of an hour.
     pub async fn start(rules: &[&str]) -> System {
         let clock: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(HOUR_US)));
-        let shards = "2".parse().unwrap();
-        let config = Config {
-            native_addr: any_port(),
-            http_addr: any_port(),
-            resp_addr: any_port(),
-            shards,
-            ..Config::default()
-        };
-        let node = Node::start_on(Clock::set_by_hand(clock), config).await.unwrap();
+        let node = Node::start_on(Clock::set_by_hand(clock), config(2)).await.unwrap();
         let rules = format!(r#"{{"defaults":{{"retry_jitter":"0"}},"rule":[{}]}}"#, rules.join(","));
         System { node, clock, rules }
     }

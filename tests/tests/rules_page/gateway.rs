@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use tallyring_engine::{
-    Algorithm, Ask, Bounds, Calendar, Decision, Engine, Identity, Limit, LimitId, Part, Period, Timestamp, Wait,
-};
-use tallyring_protocol::rules::{Action, Resolution, Rule, RuleSet, Winner, algorithm_name};
-use tallyring_protocol::{AlgorithmCode, IdentityHasher, IdentityKey, PeriodCode};
+use tallyring::limits::limit_of;
+use tallyring_engine::{Algorithm, Ask, Bounds, Decision, Engine, Identity, LimitId, Part, Timestamp, Wait};
+use tallyring_protocol::rules::{Action, Resolution, Rule, RuleSet, Winner};
+use tallyring_protocol::{AlgorithmCode, IdentityHasher, IdentityKey};
 
 use crate::line::Line;
 
@@ -97,16 +96,7 @@ impl<'r> Gateway<'r> {
 
     fn limit(&mut self, rule: &Rule) -> LimitId {
         let numbers = rule.numbers().expect("a rule that counts");
-        let algorithm =
-            Algorithm::from_name(algorithm_name(numbers.algorithm)).expect("the engine's names are the rules'");
-        let period = match numbers.period {
-            PeriodCode::Micros(micros) => Period::Micros(micros),
-            PeriodCode::Day => Period::Calendar(Calendar::Day),
-            PeriodCode::Week => Period::Calendar(Calendar::Week),
-            PeriodCode::Month => Period::Calendar(Calendar::Month),
-        };
-        let burst = (numbers.burst > 0).then_some(numbers.burst);
-        let limit = Limit::new(algorithm, numbers.limit, period, burst).expect("rules are within the engine's bounds");
+        let limit = limit_of(&numbers);
         self.engine.intern(rule.id(), limit).expect("there is room")
     }
 }
