@@ -13,6 +13,7 @@ use axum::extract::ConnectInfo;
 use axum::http::request::Parts;
 use axum::{Router, routing::get};
 use tallyring::cli::trace::Trace;
+use tallyring::config::Config;
 use tallyring::node::Node;
 use tallyring_client::middleware::{Identity, RateLimitLayer};
 use tallyring_client::{Call, Decision, RateLimiter, RateLimiterConfig, RuleSet, Source, Store, StoreConfig, Subject};
