@@ -33,7 +33,7 @@ pub(crate) struct Case {
 }
 
 /// Every case.
-pub(crate) const CASES: [Case; 22] = [
+pub(crate) const CASES: [Case; 18] = [
     Case { name: "protocol: encode a check", work: encode_checks },
     Case { name: "protocol: decode a check", work: decode_checks },
     Case { name: "protocol: encode a decision", work: encode_decisions },
@@ -58,10 +58,6 @@ pub(crate) const CASES: [Case; 22] = [
     },
     Case { name: "rules: resolve 5 winners of 10,000", work: |batches| resolve(mixed(), "/v1/charges", batches) },
     Case { name: "client: resolve its one rule", work: |batches| Gateway::denying().resolve(batches * BATCH) },
-    Case { name: "client: deny cache", work: |batches| Gateway::refusing().check(batches * BATCH) },
-    Case { name: "client: grant", work: |batches| Gateway::granting().check(batches * BATCH) },
-    Case { name: "client: fallback", work: |batches| Gateway::alone().check(batches * BATCH) },
-    Case { name: "client: mode", work: |batches| Gateway::denying().check(batches * BATCH) },
 ];
 
 /// Does the work of the case with this name. Called in the process that callgrind watches.
