@@ -74,7 +74,7 @@ impl HttpDoor {
     /// Without tokens everybody who reaches the port may do anything. A web page in a browser beside the node reaches it
     /// too, if its own name is made to point here; but the browser then says that name.
     fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("");
+        let host = sole_host(headers);
         if is_own_name(host, self.advertise_host.as_deref()) {
             return Ok(());
         }
@@ -91,6 +91,15 @@ impl HttpDoor {
         }
         let detail = format!("Origin: {origin:?}: a page from elsewhere may not do this; give the node tokens");
         Err(Problem::new(StatusCode::FORBIDDEN, detail))
+    }
+}
+
+/// The host that a request names; none if it names several, of which whoever is in front may have believed another one.
+fn sole_host(headers: &HeaderMap) -> &str {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.to_str().unwrap_or(""),
+        _ => "",
     }
 }
 
@@ -141,6 +150,20 @@ mod tests {
         let is_own = |origin: &str| is_own_name(host_of(origin), None);
         assert!(is_own("http://localhost:4171") && is_own("http://127.0.0.1"));
         assert!(!is_own("https://evil.example") && !is_own("null") && !is_own("http://127.0.0.1.evil.example"));
+    }
+
+    #[test]
+    fn of_two_hosts_none_counts() {
+        let check = |hosts: &[&'static str], expect| {
+            let hosts = hosts.iter().map(|host| (header::HOST, HeaderValue::from_static(host)));
+            assert_eq!(sole_host(&HeaderMap::from_iter(hosts)), expect);
+        };
+        check(&[], "");
+        check(&["localhost"], "localhost");
+        let mut twice = HeaderMap::new();
+        twice.append(header::HOST, HeaderValue::from_static("localhost"));
+        twice.append(header::HOST, HeaderValue::from_static("evil.example"));
+        assert_eq!(sole_host(&twice), "");
     }
 
     #[test]
