@@ -1,11 +1,12 @@
 //! Who is in the cluster, who owns what, what time it is, and which rules are live: agreed on by the nodes, one change after
 //! the other.
 //!
-//! `control` is what they agree on and how; `time` is how their clocks come to show the same; `view` is what this node tells
-//! its clients of it; `status` is what it tells people.
+//! `control` is what they agree on and how, and `peer` what they say to each other meanwhile; `time` is how their clocks come
+//! to show the same; `view` is what this node tells its clients of it; `status` is what it tells people.
 
 pub mod control;
 pub mod gateways;
+pub mod peer;
 pub mod status;
 pub mod time;
 pub mod view;

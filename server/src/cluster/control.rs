@@ -1,22 +1,268 @@
 //! The control plane: what all nodes of a cluster agree on.
 //!
 //! A *change* is proposed, put in order among all others, and applied to the *state* of every node: the members, the ring
-//! and its epoch, the rules with their history, the seeds of the hashes, the feature level. Decisions about keys never
-//! wait for any of this.
+//! and its epoch, the rules with their history, the seeds of the hashes, the feature level. It all runs on a thread of its
+//! own; decisions about keys never wait for any of this.
 //!
 //! Invariants:
 //! - The state is a pure function of the changes and their order: no clock, no entropy, no I/O, no iteration order that is
 //!   not the values' own.
 //! - A change that was applied once is not applied again, also if its author, who got no answer, proposes it again.
 //! - The epoch never falls, and no two rings share one.
+//! - A node that cannot reach the others keeps the last state that it knows.
 //!
-//! Not here: what the members say to clients (`super::view`).
+//! Not here: what the members say to clients (`super::view`), how they talk (`super::peer`).
 
+pub mod begin;
 pub mod change;
 pub mod codec;
+pub mod desk;
 pub mod member;
 pub mod outcome;
 pub mod packed;
 pub mod raft;
 pub mod state;
+pub mod steward;
+pub mod timing;
 pub mod voters;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use openraft::ServerState;
+use tallyring_protocol::NodeId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+use self::begin::{BeginError, Beginning};
+use self::change::{Change, What};
+use self::desk::{Desk, ProposeError};
+use self::member::Member;
+use self::outcome::Outcome;
+use self::raft::Raft;
+use self::raft::log::Log;
+use self::raft::machine::Machine;
+use self::raft::network::{Acks, Network};
+use self::raft::store::{Store, StoreError};
+use self::state::State;
+use self::timing::Timing;
+use super::peer::hello::Introduction;
+use super::peer::reception;
+use crate::sys::clock::Clock;
+use crate::sys::net::Bound;
+use crate::sys::spawn::{self, Thread};
+use crate::tokens::LiveTokens;
+
+/// Changes that one node proposes at once.
+const PROPOSALS_MAX: usize = 64;
+
+/// What the control plane of a node is started with.
+pub struct ControlSetup {
+    /// What it remembers.
+    pub store: Store,
+    /// The node as the others are to know it; its key is the store's.
+    pub member: Member,
+    /// How it comes into a cluster, if it is in none.
+    pub beginning: Beginning,
+    /// Where other nodes call.
+    pub listener: Bound,
+    /// What it says to be let in by other nodes.
+    pub token: Arc<str>,
+    /// What other nodes have to say.
+    pub tokens: Arc<LiveTokens>,
+    /// Dates changes.
+    pub clock: Clock,
+    /// How long it waits for what.
+    pub timing: Timing,
+    /// When it ends.
+    pub draining: CancellationToken,
+}
+
+/// A node's part of the control plane, for the rest of the node.
+#[derive(Clone, Debug)]
+pub struct Control {
+    states: watch::Receiver<Arc<State>>,
+    standings: watch::Receiver<Standing>,
+    proposals: mpsc::Sender<Proposal>,
+    places: Arc<Semaphore>,
+    clock: Clock,
+}
+
+/// How a node stands among those that agree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Who leads, as far as this node knows.
+    pub leader: Option<NodeId>,
+    /// Whether this node does.
+    pub leads: bool,
+    /// The how-manieth leader it is.
+    pub term: u64,
+    /// Changes, and the log's own entries, that this node has applied.
+    pub applied: u64,
+    /// Who votes.
+    pub voters: BTreeSet<NodeId>,
+}
+
+/// A change on its way to the control thread.
+#[derive(Debug)]
+struct Proposal {
+    change: Change,
+    answer: oneshot::Sender<Result<Outcome, ProposeError>>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Why a node has no part in a control plane.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// Its memory cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It is in no cluster.
+    #[error(transparent)]
+    Begin(#[from] BeginError),
+    /// The system has no thread for it.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+impl Control {
+    /// Starts the control plane's thread; when this returns, the node is in a cluster, and knows its last state.
+    ///
+    /// # Errors
+    /// [`ControlError`]; the thread ends.
+    pub async fn start(mut setup: ControlSetup) -> Result<(Control, Thread), ControlError> {
+        let identity = setup.store.identity(setup.member.id)?;
+        setup.member.key = identity.key;
+        let (machine, states) = Machine::open(setup.store.clone())?;
+        let (tokens, token) = (Arc::clone(&setup.tokens), Arc::clone(&setup.token));
+        let introduction = Introduction { identity, token, tokens, states: states.clone() };
+        let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
+        let (stands, standings) = watch::channel(Standing::default());
+        let (begun, has_begun) = oneshot::channel();
+        let (clock, places) = (setup.clock, Arc::new(Semaphore::new(PROPOSALS_MAX)));
+        let thread =
+            spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun))?;
+        match has_begun.await {
+            Ok(Ok(())) => Ok((Control { states, standings, proposals, places, clock }, thread)),
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => Err(BeginError::Stopped.into()),
+        }
+    }
+
+    /// What everybody agrees on, as far as this node knows.
+    pub fn state(&self) -> Arc<State> {
+        Arc::clone(&self.states.borrow())
+    }
+
+    /// Sees every state in turn; some may be skipped, the last one never.
+    pub fn states(&self) -> watch::Receiver<Arc<State>> {
+        self.states.clone()
+    }
+
+    /// How this node stands.
+    pub fn standing(&self) -> Standing {
+        self.standings.borrow().clone()
+    }
+
+    /// Sees every standing in turn.
+    pub fn standings(&self) -> watch::Receiver<Standing> {
+        self.standings.clone()
+    }
+
+    /// Has everybody agree on something, from any thread.
+    ///
+    /// # Errors
+    /// [`ProposeError`]: nobody knows what became of it.
+    pub async fn propose(&self, what: What) -> Result<Outcome, ProposeError> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| ProposeError::Busy)?;
+        let change = Change::new(self.clock.now_us(), what);
+        let (answer, answered) = oneshot::channel();
+        let proposal = Proposal { change, answer, _place: place };
+        self.proposals.send(proposal).await.map_err(|_| ProposeError::Stopping)?;
+        answered.await.unwrap_or(Err(ProposeError::Stopping))
+    }
+}
+
+/// The control thread.
+async fn run(
+    setup: ControlSetup,
+    machine: Machine,
+    introduction: Introduction,
+    proposed: mpsc::Receiver<Proposal>,
+    stands: watch::Sender<Standing>,
+    begun: oneshot::Sender<Result<(), BeginError>>,
+) {
+    let ControlSetup { store, member, beginning, listener, clock, timing, draining, .. } = setup;
+    let acks = Acks::default();
+    let network = Network::new(introduction.clone(), acks.clone(), timing.heartbeat);
+    let config = Arc::new(timing.raft_config());
+    let raft = match Raft::new(member.id.0, config, network, Log::new(store), machine).await {
+        Ok(raft) => raft,
+        Err(error) => return drop(begun.send(Err(BeginError::Broken(error.to_string())))),
+    };
+    let listener = match listener.open() {
+        Ok(listener) => listener,
+        Err(error) => return drop(begun.send(Err(BeginError::Broken(error.to_string())))),
+    };
+    let desk = Desk { raft: raft.clone(), introduction: introduction.clone(), acks: acks.clone(), timing };
+    tokio::spawn(reception::run(listener, introduction.clone(), desk.clone(), draining.clone()));
+    tokio::spawn(steward::run(raft.clone(), introduction.states.clone(), acks, draining.clone()));
+    tokio::spawn(stand(raft.clone(), stands));
+    let is_in = tokio::select! {
+        biased;
+        () = draining.cancelled() => Err(BeginError::Stopped),
+        is_in = begin::begin(&desk, &member, &beginning, clock) => is_in,
+    };
+    let goes_on = is_in.is_ok();
+    if begun.send(is_in).is_ok() && goes_on {
+        tokio::spawn(begin::announce(desk.clone(), member, clock, draining.clone()));
+        tokio::select! {
+            biased;
+            () = draining.cancelled() => {}
+            () = answer_proposals(desk, proposed) => {}
+        }
+    }
+    draining.cancel();
+    if let Err(error) = raft.shutdown().await {
+        tracing::error!(%error, "the control plane has not ended in order");
+    }
+}
+
+async fn answer_proposals(desk: Desk, mut proposed: mpsc::Receiver<Proposal>) {
+    while let Some(Proposal { change, answer, _place }) = proposed.recv().await {
+        let desk = desk.clone();
+        tokio::spawn(async move {
+            // Whoever asked may have gone: the change is made all the same.
+            let _ = answer.send(desk.propose(&change).await);
+            drop(_place);
+        });
+    }
+}
+
+/// Tells everybody who watches how this node stands.
+async fn stand(raft: Raft, stands: watch::Sender<Standing>) {
+    let mut metrics = raft.metrics();
+    loop {
+        let standing = {
+            let metrics = metrics.borrow_and_update();
+            if let Err(error) = &metrics.running_state {
+                tracing::error!(%error, "the control plane has ended: this node hears of no change any more");
+            }
+            Standing {
+                leader: metrics.current_leader.map(NodeId),
+                leads: metrics.state == ServerState::Leader,
+                term: metrics.current_term,
+                applied: metrics.last_applied.map_or(0, |last| last.index + 1),
+                voters: metrics.membership_config.voter_ids().map(NodeId).collect(),
+            }
+        };
+        stands.send_if_modified(|known| {
+            let is_news = *known != standing;
+            *known = standing;
+            is_news
+        });
+        if metrics.changed().await.is_err() {
+            return;
+        }
+    }
+}

@@ -47,6 +47,12 @@ impl LiveTokens {
         self.tokens.load().role_of(token)
     }
 
+    /// Whether somebody with `token` may speak as another node.
+    pub fn accepts_peer(&self, token: &str) -> bool {
+        let tokens = self.tokens.load();
+        tokens.open() || tokens.is_peer(token)
+    }
+
     /// As [`Tokens::allows`].
     pub fn allows(&self, pass: &Pass) -> bool {
         self.tokens.load().allows(pass)

@@ -113,6 +113,16 @@ pub enum Refusal {
         /// What is live.
         version: u64,
     },
+    /// Too few of who would vote then can be reached: nothing could be agreed on any more.
+    #[error("without node {}, {alive} of {voters} voters can be reached, which is no majority: start the others first", id.0)]
+    NoQuorum {
+        /// The member that was to leave.
+        id: NodeId,
+        /// Voters that have answered lately.
+        alive: usize,
+        /// All of them.
+        voters: usize,
+    },
     /// The text of the rules cannot be unpacked.
     #[error("the text of the rules is damaged")]
     Damaged,

@@ -5,6 +5,7 @@
 
 pub mod log;
 pub mod machine;
+pub mod network;
 pub mod runtime;
 pub mod store;
 
@@ -42,3 +43,6 @@ pub type SnapshotMeta = openraft::SnapshotMeta<u64, openraft::BasicNode>;
 
 /// A disk that does not do its duty.
 pub type StorageError = openraft::StorageError<u64>;
+
+/// openraft, with our types.
+pub type Raft = openraft::Raft<Types>;

@@ -1,0 +1,201 @@
+//! Where questions of other nodes are answered, and where changes are proposed.
+
+use std::time::Duration;
+
+use openraft::ServerState;
+use openraft::error::{ClientWriteError, RaftError};
+use tallyring_protocol::NodeId;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::change::{Change, What};
+use super::outcome::{Outcome, Refusal};
+use super::raft::Raft;
+use super::raft::network::Acks;
+use super::timing::Timing;
+use super::voters;
+use crate::cluster::peer::hello::Introduction;
+use crate::cluster::peer::line::{CallError, Line};
+use crate::cluster::peer::message::{Answer, Ask, Proposed, Whereabouts};
+use crate::cluster::peer::reception::Host;
+
+/// A node's desk.
+#[derive(Clone)]
+pub struct Desk {
+    pub(super) raft: Raft,
+    pub(super) introduction: Introduction,
+    pub(super) acks: Acks,
+    pub(super) timing: Timing,
+}
+
+/// Why nobody can say what became of a change.
+#[derive(Debug, thiserror::Error)]
+pub enum ProposeError {
+    /// Nobody leads, or cannot be reached: the change may be agreed on later all the same.
+    #[error("no majority of the cluster has answered within {} ms ({last}); the change may still come into force", within.as_millis())]
+    NoAnswer {
+        /// How long it was tried.
+        within: Duration,
+        /// What happened at the last try.
+        last: String,
+    },
+    /// Another node refuses to talk to this one.
+    #[error("{0}")]
+    Refused(CallError),
+    /// As many changes are under way as may be.
+    #[error("too many changes are under way: try again")]
+    Busy,
+    /// The node is about to stop.
+    #[error("this node is stopping")]
+    Stopping,
+}
+
+impl Host for Desk {
+    async fn answer(&self, ask: Ask) -> Answer {
+        match ask {
+            Ask::Append(request) => Answer::Append(self.raft.append_entries(request).await),
+            Ask::Vote(request) => Answer::Vote(self.raft.vote(request).await),
+            Ask::Snapshot(request) => Answer::Snapshot(self.raft.install_snapshot(request).await),
+            Ask::Propose(change) => Answer::Propose(self.propose_here(change).await),
+        }
+    }
+}
+
+impl Desk {
+    /// Has everybody agree on a change, wherever the leader is. Asked again with the same change, it is the same one.
+    ///
+    /// # Errors
+    /// [`ProposeError`]: nobody knows what became of it.
+    pub async fn propose(&self, change: &Change) -> Result<Outcome, ProposeError> {
+        self.ask_around(change, None, self.timing.proposal).await
+    }
+
+    /// As [`Desk::propose`], beginning with the nodes at these addresses: this one is no member yet.
+    ///
+    /// # Errors
+    /// [`ProposeError`].
+    pub async fn propose_at(
+        &self,
+        change: &Change,
+        seeds: &[String],
+        within: Duration,
+    ) -> Result<Outcome, ProposeError> {
+        let deadline = Instant::now() + within;
+        let mut last = "no address to join at".to_owned();
+        for seed in seeds.iter().cycle() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            match self.ask_around(change, Some(seed), left.min(self.timing.proposal)).await {
+                Err(ProposeError::NoAnswer { last: reason, .. }) => last = reason,
+                answered => return answered,
+            }
+        }
+        Err(ProposeError::NoAnswer { within, last })
+    }
+
+    async fn ask_around(
+        &self,
+        change: &Change,
+        seed: Option<&String>,
+        within: Duration,
+    ) -> Result<Outcome, ProposeError> {
+        let deadline = Instant::now() + within;
+        let mut next = Hop::first(seed);
+        let mut last = "nobody leads".to_owned();
+        while Instant::now() < deadline {
+            match self.ask_at(&next, change, deadline).await {
+                Ok(Proposed::Agreed(outcome)) => return Ok(outcome),
+                Ok(Proposed::NotLeader(Some(leader))) if next.leads_to(&leader) => {
+                    next = Hop::Node(leader);
+                    continue;
+                }
+                Ok(Proposed::NotLeader(_) | Proposed::Unknown) => {}
+                Err(refused @ CallError::Refused { .. }) => return Err(ProposeError::Refused(refused)),
+                Err(error) => last = error.to_string(),
+            }
+            next = Hop::first(seed);
+            sleep(self.timing.retry).await;
+        }
+        Err(ProposeError::NoAnswer { within, last })
+    }
+
+    async fn ask_at(&self, hop: &Hop, change: &Change, deadline: Instant) -> Result<Proposed, CallError> {
+        let (to, address) = match hop {
+            Hop::Here => {
+                let proposed = timeout_at(deadline, self.propose_here(change.clone())).await;
+                return Ok(proposed.unwrap_or(Proposed::Unknown));
+            }
+            Hop::Seed(address) => (None, address),
+            Hop::Node(Whereabouts { node, address }) => (Some(*node), address),
+        };
+        let mut line = Line::new(self.introduction.clone(), to, address);
+        let within = deadline.saturating_duration_since(Instant::now()).min(HOP_TIMEOUT_MAX);
+        match line.ask(&Ask::Propose(change.clone()), within).await? {
+            Answer::Propose(proposed) => Ok(proposed),
+            _ => Err(CallError::out_of_turn(address)),
+        }
+    }
+
+    /// Proposes a change if this node leads.
+    async fn propose_here(&self, change: Change) -> Proposed {
+        if let Some(refusal) = self.objection(&change.what) {
+            return Proposed::Agreed(Outcome::Refused(refusal));
+        }
+        match timeout(self.timing.proposal, self.raft.client_write(change)).await {
+            Ok(Ok(written)) => Proposed::Agreed(written.data),
+            Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(leader)))) => {
+                let node = leader.leader_id.zip(leader.leader_node);
+                Proposed::NotLeader(node.map(|(id, node)| Whereabouts { node: NodeId(id), address: node.addr }))
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a change was not agreed on");
+                Proposed::Unknown
+            }
+            Err(_) => Proposed::Unknown,
+        }
+    }
+
+    /// What a leader alone can know against a change: who would be left, if somebody leaves, must be able to agree.
+    fn objection(&self, what: &What) -> Option<Refusal> {
+        let What::Leave(id) = what else { return None };
+        let metrics = self.raft.metrics();
+        let metrics = metrics.borrow();
+        if metrics.state != ServerState::Leader {
+            return None;
+        }
+        let mut members = self.introduction.states.borrow().members().clone();
+        members.remove(id)?;
+        let voting = metrics.membership_config.voter_ids().map(NodeId).filter(|voter| voter != id).collect();
+        let voters = voters::wanted(&members, &voting);
+        let me = self.introduction.identity.node;
+        let lately = 2 * self.timing.election_max;
+        let alive = voters.iter().filter(|voter| **voter == me || self.acks.is_alive(**voter, lately)).count();
+        (alive <= voters.len() / 2).then_some(Refusal::NoQuorum { id: *id, alive, voters: voters.len() })
+    }
+}
+
+/// Longest time that one node is waited for, before another one is asked.
+const HOP_TIMEOUT_MAX: Duration = Duration::from_secs(1);
+
+/// Where a change is proposed next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Hop {
+    Here,
+    Seed(String),
+    Node(Whereabouts),
+}
+
+impl Hop {
+    fn first(seed: Option<&String>) -> Hop {
+        seed.map_or(Hop::Here, |address| Hop::Seed(address.clone()))
+    }
+
+    /// Whether it is progress to go on to `leader`: who names itself, or whom it was just sent to, does not know.
+    fn leads_to(&self, leader: &Whereabouts) -> bool {
+        match self {
+            Hop::Here | Hop::Seed(_) => true,
+            Hop::Node(asked) => asked != leader,
+        }
+    }
+}

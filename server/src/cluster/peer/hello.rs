@@ -1,0 +1,162 @@
+//! Who is calling, and whether the call is taken.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tallyring_protocol::NodeId;
+use tokio::sync::watch;
+
+use super::PEER_VERSION;
+use crate::cluster::control::change::ClusterId;
+use crate::cluster::control::raft::store::Identity;
+use crate::cluster::control::state::{FEATURE_LEVEL, State};
+use crate::tokens::LiveTokens;
+
+/// A node says who it is, and whom it means to call.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`PEER_VERSION`] of the caller.
+    pub version: u16,
+    /// The caller's cluster; `None` = it is in none yet.
+    pub cluster: Option<ClusterId>,
+    /// Who calls.
+    pub from: NodeId,
+    /// Who is meant; `None` = whoever is there.
+    pub to: Option<NodeId>,
+    /// The highest feature level that the caller's program knows.
+    pub feature_level: u16,
+    /// The secret of nodes; empty where none is asked for.
+    pub token: String,
+}
+
+impl fmt::Debug for Hello {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hello { version, cluster, from, to, feature_level, token: _ } = self;
+        write!(f, "Hello {{ version: {version}, cluster: {cluster:?}, from: {from:?}, to: {to:?}, ")?;
+        write!(f, "feature_level: {feature_level}, token: .. }}")
+    }
+}
+
+/// What a hello is answered with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Greeting {
+    /// Ask.
+    Welcome {
+        /// Who has answered.
+        node: NodeId,
+        /// The highest feature level that its program knows.
+        feature_level: u16,
+    },
+    /// The connection ends.
+    Refused(Rejection),
+}
+
+/// Why a call is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum Rejection {
+    /// The secret is none of the valid ones.
+    #[error("the peer token is not valid there")]
+    Token,
+    /// The programs are too far apart.
+    #[error("it speaks version {theirs} of the peer protocol, this program {ours}: upgrade one version at a time")]
+    Version {
+        /// The caller's.
+        ours: u16,
+        /// The version of who refuses.
+        theirs: u16,
+    },
+    /// The caller belongs elsewhere.
+    #[error(
+        "it is of cluster {theirs}, this node's data folder of cluster {ours}: give another --join or another --data"
+    )]
+    OtherCluster {
+        /// The caller's.
+        ours: ClusterId,
+        /// The cluster of who refuses.
+        theirs: ClusterId,
+    },
+    /// Somebody else lives at this address.
+    #[error("node {} is there, not node {}", is.0, meant.0)]
+    OtherNode {
+        /// Who was meant.
+        meant: NodeId,
+        /// Who is there.
+        is: NodeId,
+    },
+    /// The caller has the number of who refuses.
+    #[error("it is node {} itself: give this node another --node-id", id.0)]
+    SameNode {
+        /// The number.
+        id: NodeId,
+    },
+    /// The caller's program is too old.
+    #[error(
+        "the cluster is at feature level {cluster}, this node's program knows levels up to {node}: upgrade it first"
+    )]
+    TooOld {
+        /// The cluster's level.
+        cluster: u16,
+        /// What the caller's program knows.
+        node: u16,
+    },
+}
+
+/// Who this node is, for hellos in both directions.
+#[derive(Clone, Debug)]
+pub struct Introduction {
+    /// Its number and key.
+    pub identity: Identity,
+    /// Its secret.
+    pub token: Arc<str>,
+    /// The secrets that are valid here.
+    pub tokens: Arc<LiveTokens>,
+    /// What it knows of its cluster.
+    pub states: watch::Receiver<Arc<State>>,
+}
+
+impl Introduction {
+    /// The hello to `to`.
+    pub fn hello(&self, to: Option<NodeId>) -> Hello {
+        Hello {
+            version: PEER_VERSION,
+            cluster: self.states.borrow().cluster().map(|cluster| cluster.id),
+            from: self.identity.node,
+            to,
+            feature_level: FEATURE_LEVEL,
+            token: self.token.to_string(),
+        }
+    }
+
+    /// What a hello is answered with, each reason a comparison.
+    ///
+    /// A node in no cluster yet takes calls of any: the one that it has asked to join will call.
+    pub fn greet(&self, hello: &Hello) -> Greeting {
+        let refused = |reason| Greeting::Refused(reason);
+        let state = self.states.borrow();
+        let node = self.identity.node;
+        if !self.tokens.accepts_peer(&hello.token) {
+            return refused(Rejection::Token);
+        }
+        if hello.version != PEER_VERSION {
+            return refused(Rejection::Version { ours: hello.version, theirs: PEER_VERSION });
+        }
+        if let Some((ours, cluster)) = hello.cluster.zip(state.cluster()).filter(|(ours, cluster)| *ours != cluster.id)
+        {
+            return refused(Rejection::OtherCluster { ours, theirs: cluster.id });
+        }
+        if let Some(meant) = hello.to.filter(|meant| *meant != node) {
+            return refused(Rejection::OtherNode { meant, is: node });
+        }
+        if hello.from == node {
+            return refused(Rejection::SameNode { id: node });
+        }
+        if hello.feature_level < state.feature_level() {
+            return refused(Rejection::TooOld { cluster: state.feature_level(), node: hello.feature_level });
+        }
+        Greeting::Welcome { node, feature_level: FEATURE_LEVEL }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! A connection to another node, opened when there is something to ask and kept for the next question.
+
+use std::io;
+use std::time::Duration;
+
+use tallyring_protocol::NodeId;
+
+use super::frame::{self, FrameError};
+use super::hello::{Greeting, Introduction, Rejection};
+use super::message::{Answer, Ask};
+use crate::sys::net::TcpStream;
+
+/// A line to one address. Questions are one after the other.
+#[derive(Debug)]
+pub struct Line {
+    introduction: Introduction,
+    to: Option<NodeId>,
+    address: String,
+    /// Taken away while a question is open: whoever gives it up leaves none behind.
+    stream: Option<TcpStream>,
+}
+
+/// A question that got no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// None came in time.
+    #[error("{address}: no answer within {} ms", within.as_millis())]
+    Late {
+        /// Who was asked.
+        address: String,
+        /// How long it was waited for.
+        within: Duration,
+    },
+    /// The connection could not be made, or broke.
+    #[error("{address}: {source}")]
+    Broken {
+        /// Who was asked.
+        address: String,
+        /// What is wrong.
+        source: FrameError,
+    },
+    /// The call was not taken.
+    #[error("{address}: {reason}")]
+    Refused {
+        /// Who was asked.
+        address: String,
+        /// Why.
+        reason: Rejection,
+    },
+}
+
+impl Line {
+    /// A line to the node `to` at `address`, as `host:port`; it is opened by the first question.
+    pub fn new(introduction: Introduction, to: Option<NodeId>, address: impl Into<String>) -> Line {
+        Line { introduction, to, address: address.into(), stream: None }
+    }
+
+    /// Where it leads.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Asks, and waits for the answer, no longer than `within`.
+    ///
+    /// # Errors
+    /// [`CallError`]. Unless it is [`CallError::Refused`], the question may have been heard all the same.
+    pub async fn ask(&mut self, ask: &Ask, within: Duration) -> Result<Answer, CallError> {
+        match tokio::time::timeout(within, self.ask_at_leisure(ask)).await {
+            Ok(answered) => answered,
+            Err(_) => Err(CallError::Late { address: self.address.clone(), within }),
+        }
+    }
+
+    async fn ask_at_leisure(&mut self, ask: &Ask) -> Result<Answer, CallError> {
+        if let Some(stream) = self.stream.take() {
+            // It may be the end of a node that has restarted since: then a new one is worth a try.
+            if let Ok(answer) = self.ask_over(stream, ask).await {
+                return Ok(answer);
+            }
+        }
+        let stream = self.open().await?;
+        self.ask_over(stream, ask).await.map_err(|source| self.broken(source))
+    }
+
+    async fn ask_over(&mut self, mut stream: TcpStream, ask: &Ask) -> Result<Answer, FrameError> {
+        frame::write(&mut stream, ask).await?;
+        let answer = frame::read(&mut stream).await?;
+        self.stream = Some(stream);
+        Ok(answer)
+    }
+
+    async fn open(&self) -> Result<TcpStream, CallError> {
+        match self.shake_hands().await {
+            Ok((stream, Greeting::Welcome { .. })) => Ok(stream),
+            Ok((_, Greeting::Refused(reason))) => Err(CallError::Refused { address: self.address.clone(), reason }),
+            Err(source) => Err(self.broken(source)),
+        }
+    }
+
+    async fn shake_hands(&self) -> Result<(TcpStream, Greeting), FrameError> {
+        let mut stream = TcpStream::connect(self.address.as_str()).await?;
+        stream.set_nodelay(true)?;
+        frame::write(&mut stream, &self.introduction.hello(self.to)).await?;
+        let greeting = frame::read(&mut stream).await?;
+        Ok((stream, greeting))
+    }
+
+    fn broken(&self, source: FrameError) -> CallError {
+        CallError::Broken { address: self.address.clone(), source }
+    }
+}
+
+impl CallError {
+    /// Somebody who answers out of turn.
+    pub fn out_of_turn(address: &str) -> CallError {
+        let source = io::Error::new(io::ErrorKind::InvalidData, "an answer to another question").into();
+        CallError::Broken { address: address.to_owned(), source }
+    }
+}
