@@ -139,7 +139,7 @@ impl Control {
         let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
         let (stands, standings) = watch::channel(Standing::default());
         let (begun, has_begun) = oneshot::channel();
-        let (clock, places) = (setup.clock, Arc::new(Semaphore::new(PROPOSALS_MAX)));
+        let (clock, places) = (setup.clock.clone(), Arc::new(Semaphore::new(PROPOSALS_MAX)));
         let thread =
             spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun))?;
         match has_begun.await {
@@ -211,7 +211,7 @@ async fn run(
     let is_in = tokio::select! {
         biased;
         () = draining.cancelled() => Err(BeginError::Stopped),
-        is_in = begin::begin(&desk, &member, &beginning, clock) => is_in,
+        is_in = begin::begin(&desk, &member, &beginning, &clock) => is_in,
     };
     let goes_on = is_in.is_ok();
     if begun.send(is_in).is_ok() && goes_on {

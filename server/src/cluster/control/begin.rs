@@ -48,7 +48,12 @@ pub enum BeginError {
 ///
 /// # Errors
 /// [`BeginError`].
-pub(super) async fn begin(desk: &Desk, member: &Member, beginning: &Beginning, clock: Clock) -> Result<(), BeginError> {
+pub(super) async fn begin(
+    desk: &Desk,
+    member: &Member,
+    beginning: &Beginning,
+    clock: &Clock,
+) -> Result<(), BeginError> {
     if desk.introduction.states.borrow().cluster().is_some() {
         return Ok(());
     }
@@ -59,7 +64,7 @@ pub(super) async fn begin(desk: &Desk, member: &Member, beginning: &Beginning, c
 }
 
 /// Founds a cluster. A node that ended in the middle of it goes on where it was.
-async fn found(desk: &Desk, member: &Member, seeds: Seeds, clock: Clock) -> Result<(), BeginError> {
+async fn found(desk: &Desk, member: &Member, seeds: Seeds, clock: &Clock) -> Result<(), BeginError> {
     let broken = |error: &dyn std::fmt::Display| BeginError::Broken(error.to_string());
     if !desk.raft.is_initialized().await.map_err(|error| broken(&error))? {
         let me = [(member.id.0, BasicNode { addr: member.addresses.peer.clone() })];
@@ -78,7 +83,7 @@ async fn found(desk: &Desk, member: &Member, seeds: Seeds, clock: Clock) -> Resu
 }
 
 /// Asks to be taken in, and waits until the leader's log has arrived.
-async fn join(desk: &Desk, member: &Member, addresses: &[String], clock: Clock) -> Result<(), BeginError> {
+async fn join(desk: &Desk, member: &Member, addresses: &[String], clock: &Clock) -> Result<(), BeginError> {
     let change = Change::new(clock.now_us(), What::Join(member.clone()));
     match desk.propose_at(&change, addresses, JOIN_TIMEOUT).await {
         Ok(Outcome::Refused(refusal)) => return Err(BeginError::Refused(refusal)),

@@ -82,7 +82,7 @@ impl Peer {
         option: &RPCOption,
         take: impl FnOnce(Answer) -> Option<Result<T, RaftError<u64, E>>>,
     ) -> Result<T, CallFailed<E>> {
-        let answer = self.line.ask(ask, option.hard_ttl()).await.map_err(failed)?;
+        let answer = self.line.ask(ask, option.hard_ttl()).await.map_err(|error| failed(&error))?;
         match take(answer) {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err(RemoteError::new(self.target, error).into()),
@@ -92,10 +92,10 @@ impl Peer {
 }
 
 /// Openraft leaves a node alone for a while that cannot be reached, and asks one again at once that was late.
-fn failed<E: std::error::Error>(error: CallError) -> CallFailed<E> {
+fn failed<E: std::error::Error>(error: &CallError) -> CallFailed<E> {
     match error {
-        CallError::Late { .. } => NetworkError::new(&error).into(),
-        CallError::Broken { .. } | CallError::Refused { .. } => Unreachable::new(&error).into(),
+        CallError::Late { .. } => NetworkError::new(error).into(),
+        CallError::Broken { .. } | CallError::Refused { .. } => Unreachable::new(error).into(),
     }
 }
 
