@@ -31,9 +31,11 @@ const OUTAGES: u32 = 10;
 /// How long the store serves before it is killed, and how long it is away, beside what its start takes.
 const SPELL: Duration = Duration::from_secs(1);
 
-/// Units a second that come back to a client, and how many it may use at once.
-const RATE: u64 = 1;
-const BURST: u64 = 5;
+/// Units of a client in all: none comes back while the program runs, and so the store forgets none that it is owed.
+const LIMIT: u64 = 100;
+
+/// Units of so long a limit that a gateway alone may give a client: a twentieth.
+const SHARE: u64 = LIMIT / 20;
 
 /// How long the store may take to be charged with what was admitted without it.
 const CHARGES_WITHIN: Duration = Duration::from_secs(20);
@@ -80,12 +82,10 @@ async fn suffer(programs: &Programs) -> io::Result<Report> {
     Ok(Report::new(&samples, &outages, callers.unanswered(), counts))
 }
 
-/// One bucket a client, given back slowly.
+/// One bucket a client.
 fn rules() -> String {
-    let a_minute = RATE * 60;
-    format!(
-        r#"{{"rule":[{{"id":"client","key":["client"],"algorithm":"token_bucket","limit":{a_minute},"window":"60s","burst":{BURST}}}]}}"#
-    )
+    let rule = r#""id":"client","key":["client"],"algorithm":"token_bucket","window":"400d""#;
+    format!(r#"{{"rule":[{{{rule},"limit":{LIMIT}}}]}}"#)
 }
 
 /// Waits until nothing is owed to the store any more, or the time is over.

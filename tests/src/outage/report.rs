@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use tallyring_client::StoreConfig;
 
+use super::SHARE;
 use super::callers::CLIENTS;
 use super::counts::Counts;
-use super::{BURST, RATE};
 
 /// How long after its return the store counts as having just come back.
 const RETURN: Duration = Duration::from_millis(500);
@@ -58,7 +58,8 @@ impl Sample {
 pub struct Report {
     rows: [Row; 3],
     unanswered: u64,
-    /// What the fallback may have admitted at most, in units.
+    /// What the fallback may have admitted at most, in units: those who ask when the store goes, and those who ask until it
+    /// is back, have one share each.
     share: u64,
     counts: Counts,
 }
@@ -85,7 +86,7 @@ impl Report {
             took.sort_unstable();
             Row { phase, took }
         });
-        Report { rows, unanswered, share: outages.iter().map(share).sum(), counts }
+        Report { rows, unanswered, share: outages.len() as u64 * 2 * CLIENTS * SHARE, counts }
     }
 
     /// The longest that an outage may add to 99 of 100 requests.
@@ -107,13 +108,6 @@ impl Report {
             && owed == 0
             && charged + lost == admitted_alone
     }
-}
-
-/// What one gateway may admit in an outage: the clients that ask when it begins, and those that come with it, have their
-/// burst and what comes back to them meanwhile.
-fn share(outage: &Outage) -> u64 {
-    let seconds = (outage.back + RETURN - outage.gone).as_secs() + 1;
-    2 * CLIENTS * (BURST + RATE * seconds)
 }
 
 impl fmt::Display for Report {
