@@ -106,9 +106,9 @@ impl<'a> Reader<'a> {
         if !self.seen.insert(format!("{} {:?} {:?}", sample.name, sample.labels, sample.le)) {
             self.fault(line, "a second sample with these labels");
         }
-        let is_number = |text: &str| text.parse::<f64>().is_ok_and(|value| value >= 0.0 && value.is_finite());
-        if !is_number(sample.value) {
-            self.fault(line, "no number, or a negative one");
+        let is_fit = |value: f64| value.is_finite() && (kind == "gauge" || value >= 0.0);
+        if !sample.value.parse().is_ok_and(is_fit) {
+            self.fault(line, "no number, or a negative one of a kind that only grows");
         }
         let series = format!("{family} {:?}", sample.labels);
         let value = sample.value.parse().unwrap_or(0);
