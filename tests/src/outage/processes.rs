@@ -26,7 +26,7 @@ impl Node {
         let others = ["--http-addr", "127.0.0.1:0", "--resp-addr", "127.0.0.1:0", "--log-format", "json"];
         let mut command = Command::new(program);
         command.args(["serve", "--native-addr", &native]).args(others).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| named(program, error))?;
+        let mut child = command.spawn().map_err(|error| named(program, &error))?;
         let mut log = BufReader::new(child.stderr.take().expect("it was asked for"));
         for _ in 0..LINES_MAX {
             let said: serde_json::Value = serde_json::from_str(&line(&mut log)?).map_err(io::Error::other)?;
@@ -68,7 +68,7 @@ impl Gateway {
         File::create(&file)?.write_all(rules.as_bytes())?;
         let mut command = Command::new(program);
         command.args(["--listen", "127.0.0.1:0", "--store", &store.to_string(), "--rules"]).arg(&file);
-        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| named(program, error))?;
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(|error| named(program, &error))?;
         let mut said = BufReader::new(child.stdout.take().expect("it was asked for"));
         let serving = line(&mut said)?; // "serving on ADDRESS, counting in STORE"
         let address = serving.split([' ', ',']).find_map(|word| word.parse().ok());
@@ -94,6 +94,6 @@ fn line(said: &mut impl BufRead) -> io::Result<String> {
     }
 }
 
-fn named(program: &Path, error: io::Error) -> io::Error {
+fn named(program: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", program.display()))
 }

@@ -96,7 +96,7 @@ impl<'r> Gateway<'r> {
 
     fn limit(&mut self, rule: &Rule) -> LimitId {
         let numbers = rule.numbers().expect("a rule that counts");
-        let limit = limit_of(&numbers);
+        let limit = limit_of(numbers);
         self.engine.intern(rule.id(), limit).expect("there is room")
     }
 }
