@@ -1,6 +1,6 @@
 //! Cluster time: how the clocks of all nodes come to show the same, and keep doing so.
 //!
-//! A node's clock is the time since its boot along a line ([`Line`]). One node, the leader, bends its line towards wall
+//! A node's clock is the time since its boot along a line ([`Line`](crate::sys::clock::Line)). One node, the leader, bends its line towards wall
 //! time; the others bend theirs towards the leader's clock, which they ask as often as they renew their leases. Nobody's
 //! clock goes back, and nobody's runs more than [`SLEW_PPM_MAX`](crate::sys::clock::SLEW_PPM_MAX) beside its own pace.
 //!
