@@ -6,6 +6,9 @@
 mod operations;
 mod schemas;
 
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -13,9 +16,12 @@ use serde_json::{Map, Value, json};
 use self::operations::{Content, OPERATIONS, Operation, Parameter, Who};
 use super::body::BODY_BYTES_MAX;
 
+/// The description as it is sent: anybody may ask for it, so it is written once.
+static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+
 /// Answers with the description.
 pub(super) async fn openapi() -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], document().to_string()).into_response()
+    ([(header::CONTENT_TYPE, "application/json")], TEXT.clone()).into_response()
 }
 
 fn document() -> Value {
