@@ -50,7 +50,12 @@ impl Socket {
     }
 
     /// Waits for bytes or for other threads.
+    ///
+    /// Whose time is up has it up however much there is to read.
     pub(super) async fn wait(&mut self, outlet: &Outlet, until: Option<Instant>) -> io::Result<Event> {
+        if is_past(until) {
+            return Ok(Event::TimedOut);
+        }
         self.spares.take_outbox(&mut self.outbox);
         let event = async {
             tokio::select! {
@@ -71,6 +76,9 @@ impl Socket {
 
     /// Waits for other threads alone.
     pub(super) async fn wait_for(outlet: &Outlet, until: Option<Instant>) -> Event {
+        if is_past(until) {
+            return Event::TimedOut;
+        }
         match until {
             None => outlet.arrival().await,
             Some(at) => {
@@ -116,6 +124,10 @@ impl Socket {
     pub(super) async fn end(&mut self) -> io::Result<()> {
         linger(&mut self.stream).await
     }
+}
+
+fn is_past(until: Option<Instant>) -> bool {
+    until.is_some_and(|at| at <= Instant::now())
 }
 
 /// Reads what there is, into a buffer that is only held when there is something.

@@ -97,6 +97,22 @@ async fn who_does_not_log_in_is_let_go() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_never_stops_talking_is_let_go_all_the_same() {
+    with_peer(async |mut peer| {
+        let began = Instant::now();
+        let mut heard = [0; 64];
+        // A ping is there whenever the shard looks, and virtual time goes on in between.
+        while peer.write_all(b"PING\r\n").await.is_ok() && peer.read(&mut heard).await.is_ok_and(|len| len > 0) {
+            assert!(began.elapsed() < LOGIN_TIMEOUT + SLACK, "{:?}", began.elapsed());
+            peer.write_all(b"PING\r\n").await.unwrap();
+            tokio::time::advance(Duration::from_millis(100)).await;
+        }
+        assert!(began.elapsed() >= LOGIN_TIMEOUT, "{:?}", began.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_guesses_tokens_is_let_go_at_once() {
     let wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
     check(&b"AUTH guess\r\n".repeat(9), Duration::ZERO, &wrong.repeat(3)).await;
