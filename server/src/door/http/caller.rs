@@ -86,7 +86,7 @@ impl HttpDoor {
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let Some(origin) = headers.get(header::ORIGIN) else { return Ok(()) };
         let origin = origin.to_str().unwrap_or("");
-        if is_own_name(host_of(origin), self.advertise_host.as_deref()) {
+        if is_of_host(origin, sole_host(headers)) {
             return Ok(());
         }
         let detail = format!("Origin: {origin:?}: a page from elsewhere may not do this; give the node tokens");
@@ -103,9 +103,10 @@ fn sole_host(headers: &HeaderMap) -> &str {
     }
 }
 
-/// The host, perhaps with a port, that an origin such as `http://localhost:4171` names; empty if it names none.
-fn host_of(origin: &str) -> &str {
-    origin.split_once("://").map_or("", |(_scheme, host)| host)
+/// Whether a page of an origin such as `http://localhost:4171` came from where the request goes. Another port is
+/// another server's page, and so is one of another address, though that may be this machine's, too.
+fn is_of_host(origin: &str, host: &str) -> bool {
+    origin.split_once("://").is_some_and(|(_scheme, of)| !of.is_empty() && of.eq_ignore_ascii_case(host))
 }
 
 /// Whether `host`, perhaps with a port, is an address, `localhost`, or the name that the node was given.
@@ -147,9 +148,14 @@ mod tests {
 
     #[test]
     fn a_page_from_elsewhere_is_told_apart_by_its_origin() {
-        let is_own = |origin: &str| is_own_name(host_of(origin), None);
-        assert!(is_own("http://localhost:4171") && is_own("http://127.0.0.1"));
-        assert!(!is_own("https://evil.example") && !is_own("null") && !is_own("http://127.0.0.1.evil.example"));
+        let check = |origin, host, expect| assert_eq!(is_of_host(origin, host), expect, "{origin} {host}");
+        check("http://localhost:4171", "LocalHost:4171", true);
+        check("https://[::1]:4171", "[::1]:4171", true);
+        check("http://127.0.0.1", "127.0.0.1", true);
+        for foreign in ["https://evil.example", "null", "", "://", "http://203.0.113.9", "http://localhost:3000"] {
+            check(foreign, "localhost:4171", false);
+        }
+        check("http://", "", false);
     }
 
     #[test]
