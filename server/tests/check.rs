@@ -97,6 +97,20 @@ fn a_request_that_no_rule_is_for_passes_and_nobody_speaks() {
 }
 
 #[test]
+fn a_denial_tells_of_every_rule_that_applies_wherever_their_keys_live() {
+    let forced = format!("{}priorities = {{ critical = \"always\" }}\n", rule("b", "client", 5));
+    let slots = "[[rule]]\nid = \"c\"\ngroup = \"c\"\nkey = [\"tenant\"]\nalgorithm = \"concurrency\"\nlimit = 2\nwindow = \"60s\"\n";
+    let node = node(&[rule("a", "ip", 1), forced, slots.to_owned()].concat());
+    let question = |no| json!({ "client": format!("c{no}"), "tenant": format!("t{no}"), "ip": "10.0.0.9", "priority": "critical" });
+    assert_eq!(decide(&node, &question(0))["allowed"], true);
+    for no in 1..9 {
+        let denied = decide(&node, &question(no));
+        assert_eq!((names(&denied, true), names(&denied, false)), (vec!["a"], vec!["a", "b", "c"]), "{denied}");
+        assert_eq!([left(&node, &question(no), "b"), left(&node, &question(no), "c")], [5, 2]);
+    }
+}
+
+#[test]
 fn rejected_by_one_rule_a_request_is_charged_by_none_wherever_their_keys_live() {
     let rules = [rule("a", "client", 3), rule("b", "tenant", 100), rule("c", "ip", 100), rule("d", "tier", 100)];
     let node = node(&rules.concat());

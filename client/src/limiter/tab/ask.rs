@@ -75,11 +75,9 @@ impl Tab<'_> {
         self.now = now;
     }
 
-    /// The first rules that are not decided and live together; none when all are. After a denial, those that no denial
-    /// could come from are left out.
+    /// The first rules that are not decided and live together; none when all are.
     fn next_batch(&self) -> Batch {
-        let is_denied = self.is_denied();
-        let mut open = self.open_units().filter(|at| !(is_denied && self.parts[*at].ask.force));
+        let mut open = self.open_units();
         let Some(first) = open.next() else { return Batch::new() };
         let (store, key) = (&self.inner.store, |at: usize| &self.parts[at].key);
         std::iter::once(first).chain(open.filter(|at| store.are_together(key(first), key(*at)))).collect()
@@ -200,7 +198,8 @@ impl Tab<'_> {
     }
 }
 
-/// The same question without a charge: what would be left is asked for as what has to remain.
+/// The same question without a charge: what would be left is asked for as what has to remain. What is forced needs none.
 fn look(ask: Ask) -> Ask {
-    Ask { cost: 0, keep: ask.cost.saturating_add(ask.keep).min(UNITS_MAX), force: false }
+    let keep = if ask.force { 0 } else { ask.cost.saturating_add(ask.keep).min(UNITS_MAX) };
+    Ask { cost: 0, keep, force: false }
 }

@@ -126,24 +126,19 @@ impl Tab {
         Ok(())
     }
 
-    /// The first budgets that are not decided and live together; none when all are. After a denial, those that no denial
-    /// could come from are left out.
+    /// The first budgets that are not decided and live together; none when all are.
     fn next_batch(&self) -> Batch {
-        let is_denied = self.is_denied();
-        let is_open = |at: &usize| {
-            let part = &self.parts[*at];
-            part.verdict.is_none() && !part.is_slots() && !(is_denied && part.ask.force)
-        };
+        let is_open = |at: &usize| self.parts[*at].verdict.is_none() && !self.parts[*at].is_slots();
         let mut open = (0..self.parts.len()).filter(is_open);
         let Some(first) = open.next() else { return Batch::new() };
         let shard = self.parts[first].shard;
         std::iter::once(first).chain(open.filter(|at| self.parts[*at].shard == shard)).collect()
     }
 
-    /// The first slots that are not decided; once the request is denied nobody asks for any.
+    /// The first slots that are not decided.
     fn next_slots(&self) -> Option<usize> {
         let mut undecided = (0..self.parts.len()).filter(|at| self.parts[*at].verdict.is_none());
-        undecided.find(|at| self.parts[*at].is_slots()).filter(|_| !self.is_denied())
+        undecided.find(|at| self.parts[*at].is_slots())
     }
 
     async fn ask_batch(&mut self, batch: &Batch) -> Result<(), Refusal> {
@@ -204,7 +199,7 @@ impl Tab {
     async fn acquire(&self, part: &Part) -> Result<Verdict, Refusal> {
         let Some(claim) = part.claim(&self.shards, &self.holder) else { return Ok(Verdict::BLOCKED) };
         let (limit, ttl) = (claim.limit.limit(), Duration::from_micros(claim.ttl_us));
-        if part.ask.cost == 0 {
+        if part.ask.cost == 0 || self.is_denied() {
             return self.look_at_slots(part, limit).await;
         }
         match self.shards.ask(part.shard, Errand::Acquire(Box::new(claim))).await? {
@@ -372,7 +367,8 @@ impl Kind {
     }
 }
 
-/// The same question without a charge: what would be left is asked for as what has to remain.
+/// The same question without a charge: what would be left is asked for as what has to remain. What is forced needs none.
 fn look(ask: Ask) -> Ask {
-    Ask { cost: 0, keep: ask.cost.saturating_add(ask.keep).min(UNITS_MAX), force: false }
+    let keep = if ask.force { 0 } else { ask.cost.saturating_add(ask.keep).min(UNITS_MAX) };
+    Ask { cost: 0, keep, force: false }
 }
