@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::entrance::tls::Certificates;
+use crate::entrance::tls::{Certificates, Content};
 use crate::observe::reload::{ReloadTally, Reloaded};
 use crate::sys::spawn;
 use crate::tokens::{LiveTokens, file};
@@ -34,7 +34,7 @@ pub struct Reload {
     pub tally: Arc<ReloadTally>,
 }
 
-/// The SHA-256 of what was last read, whether it was taken or not: the same is not judged twice.
+/// The SHA-256 of what was last read, or of why it could not be, whether it was taken or not: the same is not judged twice.
 #[derive(Default)]
 struct Seen {
     tokens: Option<[u8; 32]>,
@@ -60,25 +60,18 @@ impl Reload {
 
     /// Takes what is new. The first look takes what it finds: it may have changed since the node read it to start.
     fn look(&self, mut seen: Seen) -> Seen {
-        if let Some((path, live)) = &self.tokens
-            && let Some(bytes) = self.read(Reloaded::Tokens, file::read_bytes(path))
-        {
-            let before = seen.tokens.replace(Sha256::digest(&bytes).into());
-            let parse = || file::parse(path, &bytes).map(|tokens| live.replace(tokens));
-            self.judge(Reloaded::Tokens, before, seen.tokens, parse);
+        if let Some((path, live)) = &self.tokens {
+            let read = file::read_bytes(path);
+            let before = seen.tokens.replace(digest(&read, |bytes| Sha256::digest(bytes).into()));
+            let take = || file::parse(path, &read?).map(|tokens| live.replace(tokens));
+            self.judge(Reloaded::Tokens, before, seen.tokens, take);
         }
-        if let Some(certificates) = &self.certificates
-            && let Some(content) = self.read(Reloaded::Certificates, certificates.files().read())
-        {
-            let before = seen.certificates.replace(content.digest());
-            self.judge(Reloaded::Certificates, before, seen.certificates, || certificates.replace(&content));
+        if let Some(certificates) = &self.certificates {
+            let read = certificates.files().read();
+            let before = seen.certificates.replace(digest(&read, Content::digest));
+            self.judge(Reloaded::Certificates, before, seen.certificates, || certificates.replace(&read?));
         }
         seen
-    }
-
-    /// What was read, unless the files are gone: for a moment while they are exchanged, or for good.
-    fn read<T, E: Display>(&self, what: Reloaded, read: Result<T, E>) -> Option<T> {
-        read.inspect_err(|error| tracing::debug!(what = what.name(), %error, "cannot be read again")).ok()
     }
 
     fn judge<E: Display>(
@@ -102,5 +95,13 @@ impl Reload {
                 warn!(what = what.name(), %error, "not taken; what was valid before is");
             }
         }
+    }
+}
+
+/// What tells one reading from another: its content, or why there is none.
+fn digest<T, E: Display>(read: &Result<T, E>, of: impl FnOnce(&T) -> [u8; 32]) -> [u8; 32] {
+    match read {
+        Ok(content) => of(content),
+        Err(error) => Sha256::digest(error.to_string()).into(),
     }
 }

@@ -9,6 +9,16 @@ use common::{Got, Native, Serve, command, hash_of};
 use rustix::process::Signal;
 use tallyring_protocol::{Key, Request, Role, shard_of};
 
+/// Waits until a scrape has that line.
+#[track_caller]
+fn await_metric(node: &Serve, line: &str) {
+    let give_up = std::time::Instant::now() + common::PATIENCE;
+    while !node.get("/metrics").1.contains(line) {
+        assert!(std::time::Instant::now() < give_up, "{line}: {}", node.get("/metrics").1);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
 /// Runs `serve` with arguments that it must refuse, and returns its one line.
 fn refusal(args: &[&str]) -> String {
     let output = command().arg("serve").args(args).stderr(Stdio::piped()).output().expect("the binary runs");
@@ -189,11 +199,18 @@ fn a_token_that_is_taken_out_ends_what_it_had_opened_and_no_more() {
     std::fs::write(&path, "client = [\"s3cret\"]").unwrap();
     node.signal(Signal::HUP);
     let stale = "\ntallyring_reload_stale{file=\"tokens\"} 1\n";
-    let give_up = std::time::Instant::now() + common::PATIENCE;
-    while !node.get("/metrics").1.contains(stale) {
-        assert!(std::time::Instant::now() < give_up, "{}", node.get("/metrics").1);
-    }
+    await_metric(&node, stale);
     Native::connect(node.native, 0, "new").welcome();
+
+    // Nor does a file that is gone; and what it was last is taken when it is there again.
+    write(&format!("\"{}\"", hash_of("new")), "operator");
+    await_metric(&node, "\ntallyring_reload_stale{file=\"tokens\"} 0\n");
+    std::fs::remove_file(&path).unwrap();
+    node.signal(Signal::HUP);
+    await_metric(&node, stale);
+    Native::connect(node.native, 0, "new").welcome();
+    write(&format!("\"{}\"", hash_of("new")), "operator");
+    await_metric(&node, "\ntallyring_reload_stale{file=\"tokens\"} 0\n");
     node.signal(Signal::TERM);
     node.wait();
     let log = node.log();
