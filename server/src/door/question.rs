@@ -76,7 +76,10 @@ impl<'a> Question<'a> {
     /// # Errors
     /// The first field that is wrong.
     pub fn parse(body: &'a [u8]) -> Result<Question<'a>, BadField> {
-        json::parse(body)
+        let question: Question<'a> = json::parse(body)?;
+        check_method(&question.method.0)?;
+        check_path(&question.path.0)?;
+        Ok(question)
     }
 
     /// What the rules are asked about.
@@ -128,6 +131,22 @@ impl<'a> Question<'a> {
         let actual = self.actual.as_ref().ok_or_else(|| BadField::new("actual", "what was used is missing"))?;
         Ok(Correction { id: id.0.as_bytes(), actual: actual.0 })
     }
+}
+
+/// A rule names methods as HTTP does, in capitals; another spelling would be a method that no rule knows.
+fn check_method(method: &str) -> Result<(), BadField> {
+    if method.bytes().any(|byte| byte.is_ascii_lowercase()) {
+        return Err(BadField::new("method", format!("{method:?}: methods are written in capitals, as in \"POST\"")));
+    }
+    Ok(())
+}
+
+/// A path is what follows the host; a whole URL would be a path that no rule knows.
+fn check_path(path: &str) -> Result<(), BadField> {
+    if path.is_empty() || path.starts_with('/') || path == "*" {
+        return Ok(());
+    }
+    Err(BadField::new("path", format!("{path:?} does not begin with a slash, as in \"/v1/charges\"")))
 }
 
 fn text<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {

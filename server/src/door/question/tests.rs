@@ -21,6 +21,9 @@ fn a_bad_field_is_named_by_its_path() {
     check(r#"{"client":7}"#, "client");
     check(r#"{"ip":"203.0.113.9:80"}"#, "ip");
     check(r#"{"path":null}"#, "path");
+    check(r#"{"path":"v1/charges"}"#, "path");
+    check(r#"{"path":"http://x/v1/charges"}"#, "path");
+    check(r#"{"method":"post"}"#, "method");
     check(r#"{"headers":[]}"#, "headers");
     check(r#"{"headers":{"a":"x","b":2}}"#, "headers.b");
     check(r#"{"attributes":{"plan":null}}"#, "attributes.plan");
