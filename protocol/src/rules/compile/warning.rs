@@ -12,6 +12,9 @@ use crate::rules::rule::Rule;
 /// Everything that is doubtful.
 pub(crate) fn warnings(document: &Document, defaults: &Defaults, rules: &[Rule]) -> Vec<RuleError> {
     let mut warnings = Faults::default();
+    if rules.is_empty() {
+        warnings.add("rule".to_owned(), "there is none: nothing is limited".to_owned());
+    }
     for (at, proxies) in defaults.trusted_proxies.iter().enumerate().filter(|(_, proxies)| proxies.bits() == 0) {
         let everybody = if proxies.address().is_ipv4() { "0.0.0.0/0" } else { "::/0" };
         let reason =
