@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use tallyring_protocol::bounds::RULES_BYTES_MAX;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
@@ -13,8 +14,8 @@ pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long, and how much, is read from a peer behind its last answer: closing a socket with unread bytes resets it, and a
 /// reset overtakes what was said last, such as that a body is too large.
-const LINGER_TIMEOUT: Duration = Duration::from_millis(500);
-const LINGER_BYTES_MAX: usize = 2 * 1_024 * 1_024;
+const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
+const LINGER_BYTES_MAX: usize = 2 * RULES_BYTES_MAX;
 
 /// Bytes that are thrown away at once.
 const CHUNK_BYTES: usize = 4 * 1_024;
