@@ -54,7 +54,8 @@ fn one_counter_for_everybody_is_doubtful_unless_it_is_said() {
 #[test]
 fn a_proxy_that_is_everybody_is_doubtful() {
     let check = |proxies: &str, expect: &[&str]| {
-        let warnings = parse(&format!("[defaults]\ntrusted_proxies = {proxies}\n")).expect("right").warnings;
+        let text = format!("[defaults]\ntrusted_proxies = {proxies}\n[[rule]]\nid = \"r\"\naction = \"allow\"\n");
+        let warnings = parse(&text).expect("right").warnings;
         let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
         let same =
             texts.len() == expect.len() && texts.iter().zip(expect).all(|(text, expect)| text.starts_with(expect));
@@ -64,4 +65,13 @@ fn a_proxy_that_is_everybody_is_doubtful() {
     check("[\"::/0\"]", &["2: defaults.trusted_proxies[0]: ::/0: everybody is trusted"]);
     check("[\"::ffff:0.0.0.0/96\"]", &["2: defaults.trusted_proxies[0]: 0.0.0.0/0: everybody is trusted"]);
     check("[\"10.0.0.0/8\", \"fd00::/8\"]", &[]);
+}
+
+#[test]
+fn a_document_without_rules_is_doubtful() {
+    for text in ["", "rule = []\n", "{\"rule\":[]}"] {
+        let warnings = parse(text).expect("right").warnings;
+        let texts: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["1: rule: there is none: nothing is limited"], "{text}");
+    }
 }

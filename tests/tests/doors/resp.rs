@@ -76,7 +76,7 @@ impl Door for Resp {
     }
 
     fn worded(recorded: Value) -> Value {
-        positional(Native::worded(recorded))
+        positional(recorded)
     }
 }
 
@@ -203,10 +203,10 @@ fn found(event: &Value, answer: &Answer) -> Value {
         }
         ("release", [released, in_use]) => json!({ "released": *released == 1, "in_use": in_use }),
         ("check" | "refund" | "reserve", [allowed, limit, remaining, retry, reset, more @ ..]) => {
-            assert_eq!(json!(limit), *event.get("burst").unwrap_or(&event["limit"]), "the ceiling");
             let retry = wait(*retry);
             json!({
                 "allowed": *allowed == 1,
+                "limit": limit,
                 "remaining": remaining,
                 "retry_after_us": retry,
                 "reset_after_us": reset,
