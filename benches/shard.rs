@@ -1,5 +1,6 @@
 //! A shard without its sockets: hash, prefetch, decide, batch by batch.
 
+use tallyring::limits::code_of;
 use tallyring_engine::{Algorithm, Ask, Bounds, Decision, Engine, Identity, Limit, LimitId, Period, Timestamp};
 use tallyring_protocol::{AlgorithmCode, IdentityHasher, IdentityKey, KeyRef, PlacementSeed};
 
@@ -40,7 +41,7 @@ impl Shard {
             engine,
             placement: PlacementSeed([1; 16]),
             hasher: IdentityHasher::new(IdentityKey([2; 16])),
-            code: code(algorithm),
+            code: code_of(algorithm),
             limit,
             now_us: START_US,
             identities: Vec::with_capacity(BATCH),
@@ -120,17 +121,6 @@ impl Shard {
     /// Bytes that their state takes.
     pub fn bytes(&self) -> usize {
         self.engine.bytes()
-    }
-}
-
-fn code(algorithm: Algorithm) -> AlgorithmCode {
-    match algorithm {
-        Algorithm::TokenBucket => AlgorithmCode::TokenBucket,
-        Algorithm::LeakyBucket => AlgorithmCode::LeakyBucket,
-        Algorithm::FixedWindow => AlgorithmCode::FixedWindow,
-        Algorithm::SlidingLog => AlgorithmCode::SlidingLog,
-        Algorithm::SlidingCounter => AlgorithmCode::SlidingCounter,
-        Algorithm::Concurrency => AlgorithmCode::Concurrency,
     }
 }
 

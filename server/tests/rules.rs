@@ -4,6 +4,7 @@
 mod common;
 
 use std::path::Path;
+use std::process::Output;
 
 use common::{Got, Native, Serve, command, hash_of};
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
@@ -244,6 +245,12 @@ fn a_node_that_is_killed_while_it_is_pushed_to_loses_no_acknowledged_version() {
     }
 }
 
+/// What `serve` says on free ports with arguments that it refuses.
+fn start_in_vain(args: &[&str]) -> Output {
+    let ports = ["--native-addr", "--http-addr", "--resp-addr"].map(|door| [door, "127.0.0.1:0"]);
+    command().arg("serve").args(ports.concat()).args(args).output().unwrap()
+}
+
 #[test]
 fn a_folder_that_is_damaged_or_taken_is_refused_in_one_line() {
     let dir = tempfile::tempdir().unwrap();
@@ -251,18 +258,7 @@ fn a_folder_that_is_damaged_or_taken_is_refused_in_one_line() {
     node.push(&rule("a", 1));
     let refused = |expect: &str| {
         let folder = dir.path().to_str().unwrap();
-        let args = [
-            "serve",
-            "--native-addr",
-            "127.0.0.1:0",
-            "--http-addr",
-            "127.0.0.1:0",
-            "--resp-addr",
-            "127.0.0.1:0",
-            "--data",
-            folder,
-        ];
-        let output = command().args(args).output().unwrap();
+        let output = start_in_vain(&["--data", folder]);
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8(output.stderr).unwrap().replace(folder, "D");
         assert_eq!(said, format!("tallyring: {expect}\n"));
@@ -290,18 +286,7 @@ fn rules_given_at_the_start_are_published_unless_they_are_live() {
     std::fs::write(&file, rule("a", 2)).unwrap();
     assert_eq!(live(&in_folder(&data, &["--rules", path])), 2);
     std::fs::write(&file, format!("{}burst = 3\nlimt = 4\n", rule("a", 2))).unwrap();
-    let args = [
-        "serve",
-        "--native-addr",
-        "127.0.0.1:0",
-        "--http-addr",
-        "127.0.0.1:0",
-        "--resp-addr",
-        "127.0.0.1:0",
-        "--rules",
-        path,
-    ];
-    let output = command().args(args).output().unwrap();
+    let output = start_in_vain(&["--rules", path]);
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.starts_with(&format!("tallyring: {path}:7: rule[0].burst: ")), "{said}");
