@@ -13,7 +13,7 @@ readonly CHECKS=not_a_server_error,status_code_conformance,content_type_conforma
 folder="$(mktemp -d)" # schemathesis leaves files where it runs
 cd "$folder"
 log="$folder/log"
-"$TALLYRING" serve --shards 2 --native-addr 127.0.0.1:0 --http-addr 127.0.0.1:0 --resp-addr 127.0.0.1:0 \
+"$TALLYRING" serve --shards 2 --native-addr 127.0.0.1:0 --http-addr 127.0.0.1:0 --resp-addr 127.0.0.1:0 --peer-addr 127.0.0.1:0 \
     --log-format json 2>"$log" &
 node=$!
 trap 'kill "$node" 2>/dev/null || true; rm -rf "$folder"' EXIT

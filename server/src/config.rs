@@ -14,7 +14,7 @@ use crate::entrance::CrowdBounds;
 use crate::entrance::tls::TlsFiles;
 use crate::rules::text::Text;
 use crate::sys::{random, spawn};
-use crate::tokens::Tokens;
+use crate::tokens::{Secret, Tokens};
 
 /// Where the native protocol is spoken unless said otherwise.
 pub const NATIVE_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4170);
@@ -24,6 +24,15 @@ pub const HTTP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST
 
 /// Where RESP is spoken unless said otherwise.
 pub const RESP_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4172);
+
+/// Where other nodes call unless said otherwise.
+pub const PEER_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 4174);
+
+/// Addresses to join at: as many members as a node could remember.
+pub const JOIN_MAX: usize = 64;
+
+/// Longest address to join at, in bytes: a host name of 253 characters, a colon and a port.
+const JOIN_BYTES_MAX: usize = 259;
 
 /// Memory that a shard needs at least, in bytes: less would be taken by its index before it holds a key.
 pub const SHARD_BYTES_MIN: u64 = 4 << 20;
@@ -46,7 +55,13 @@ pub struct Config {
     pub http_addr: SocketAddr,
     /// RESP listener.
     pub resp_addr: SocketAddr,
-    /// The host that clients are told to connect to; `None` = the native listener's address.
+    /// Where other nodes call.
+    pub peer_addr: SocketAddr,
+    /// Nodes of the cluster to come into; empty = found one. A node that is in a cluster stays there.
+    pub join: Join,
+    /// What this node says to be let in by others; `None` = nothing.
+    pub peer_token: Option<Secret>,
+    /// The host that clients and other nodes are told to connect to; `None` = the listeners' addresses.
     pub advertise_host: Option<String>,
     /// Threads that own keys.
     pub shards: Shards,
@@ -85,6 +100,9 @@ impl Default for Config {
             native_addr: NATIVE_ADDR,
             http_addr: HTTP_ADDR,
             resp_addr: RESP_ADDR,
+            peer_addr: PEER_ADDR,
+            join: Join::default(),
+            peer_token: None,
             advertise_host: None,
             shards: Shards::default(),
             memory_max: ByteSize::default(),
@@ -115,8 +133,21 @@ impl Config {
             let reason = format!("{share} bytes for each of {} shards, at least 4MiB are needed", self.shards.get());
             return Err(ConfigError { field: "memory-max", reason });
         }
-        let listeners =
-            [("native-addr", self.native_addr), ("http-addr", self.http_addr), ("resp-addr", self.resp_addr)];
+        if self.data.is_none() && !self.join.is_empty() {
+            let reason =
+                "give --data with it: a node that forgot at a restart what it voted for could break the cluster";
+            return Err(ConfigError { field: "join", reason: reason.to_owned() });
+        }
+        if !self.tokens.peer.is_empty() && self.peer_token.is_none() {
+            let reason = "the tokens name some of peers: say which one this node shows to the others";
+            return Err(ConfigError { field: "peer-token-from", reason: reason.to_owned() });
+        }
+        let listeners = [
+            ("native-addr", self.native_addr),
+            ("http-addr", self.http_addr),
+            ("resp-addr", self.resp_addr),
+            ("peer-addr", self.peer_addr),
+        ];
         let exposed = listeners.into_iter().find(|(_, address)| !address.ip().is_loopback());
         match (exposed, self.unprotected()) {
             (Some((field, address)), Some(lack)) if !self.insecure => {
@@ -215,6 +246,68 @@ impl TryFrom<u64> for NodeNumber {
     fn try_from(number: u64) -> Result<NodeNumber, String> {
         let exact = (1..1 << 53).contains(&number); // so that every JSON reader can hold it
         if exact { Ok(NodeNumber(number)) } else { Err(format!("{number} is not in 1 ..= 2^53 - 1")) }
+    }
+}
+
+/// Nodes to join at, each as `host:port`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Join(Vec<String>);
+
+impl Join {
+    /// The addresses, in the order in which they are asked.
+    pub fn addresses(&self) -> &[String] {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl TryFrom<Vec<String>> for Join {
+    type Error = String;
+
+    fn try_from(addresses: Vec<String>) -> Result<Join, String> {
+        if addresses.len() > JOIN_MAX {
+            return Err(format!("{} addresses, at most {JOIN_MAX} are asked", addresses.len()));
+        }
+        match addresses.iter().find(|address| !is_address(address)) {
+            Some(address) => Err(format!("{address:?} is not HOST:PORT")),
+            None => Ok(Join(addresses)),
+        }
+    }
+}
+
+/// Whether a text is `host:port`; whether there is such a host is for the resolver to say.
+fn is_address(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let is_host = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_graphic());
+    is_host && text.len() <= JOIN_BYTES_MAX && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
+impl FromStr for Join {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Join, String> {
+        Join::try_from(text.split(',').map(|address| address.trim().to_owned()).collect::<Vec<_>>())
+    }
+}
+
+impl<'de> Deserialize<'de> for Join {
+    /// One text with commas, or a list of addresses.
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Join, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Spelling {
+            Text(String),
+            List(Vec<String>),
+        }
+        let join = match Spelling::deserialize(from)? {
+            Spelling::Text(text) => text.parse(),
+            Spelling::List(addresses) => Join::try_from(addresses),
+        };
+        join.map_err(serde::de::Error::custom)
     }
 }
 
@@ -359,6 +452,37 @@ mod tests {
     }
 
     #[test]
+    fn addresses_to_join_at_are_hosts_with_ports() {
+        let check = |text: &str, expect: Result<&[&str], &str>| {
+            let parsed = text.parse::<Join>();
+            let found = parsed.as_ref().map(|join| join.addresses().iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(found.map_err(String::as_str), expect.map(<[&str]>::to_vec), "{text}");
+        };
+        check("a:4174", Ok(&["a:4174"]));
+        check("a:4174, b.c:1,[::1]:9", Ok(&["a:4174", "b.c:1", "[::1]:9"]));
+        check("a", Err("\"a\" is not HOST:PORT"));
+        check("a:0", Err("\"a:0\" is not HOST:PORT"));
+        check(":1", Err("\":1\" is not HOST:PORT"));
+        check("a:4174,", Err("\"\" is not HOST:PORT"));
+        assert!(vec!["a:1"; JOIN_MAX + 1].join(",").parse::<Join>().is_err());
+    }
+
+    #[test]
+    fn a_node_that_remembers_nothing_joins_nobody() {
+        let joining = Config { join: "a:4174".parse().unwrap(), ..Config::default() };
+        assert_eq!(joining.validate().unwrap_err().field, "join");
+        assert_eq!(Config { data: Some("d".into()), ..joining }.validate(), Ok(()));
+    }
+
+    #[test]
+    fn who_asks_peers_for_a_token_shows_one() {
+        let tokens = || Tokens { peer: vec![TokenHash::of("p")], ..Tokens::default() };
+        let mute = Config { tokens: tokens(), ..Config::default() };
+        assert_eq!(mute.validate().unwrap_err().field, "peer-token-from");
+        assert_eq!(Config { peer_token: Some(Secret::from("p")), ..mute }.validate(), Ok(()));
+    }
+
+    #[test]
     fn a_node_does_not_listen_to_the_world_by_accident() {
         let exposed = || Config { native_addr: "0.0.0.0:4170".parse().unwrap(), ..Config::default() };
         let tls = || Some(TlsFiles { cert: "c".into(), key: "k".into(), ca: None });
@@ -373,6 +497,8 @@ mod tests {
         assert!(with_tls.unwrap_err().contains("everybody may do everything: give --token-file,"));
         assert_eq!(lack(Config { tls: tls(), tokens: tokens(), ..exposed() }), Ok(()));
         assert_eq!(lack(Config { insecure: true, ..exposed() }), Ok(()));
+        let peer = lack(Config { peer_addr: "0.0.0.0:4174".parse().unwrap(), ..Config::default() });
+        assert!(peer.unwrap_err().starts_with("peer-addr: 0.0.0.0:4174 can be reached from other machines"));
         assert_eq!(lack(Config::default()), Ok(()));
     }
 }

@@ -1,4 +1,7 @@
-//! A node: the only file that knows every part. It starts the threads, joins them, and drains them in between.
+//! A node: the only module that knows every part. It starts the threads, joins them, and drains them in between.
+
+mod membership;
+mod news;
 
 use std::fmt;
 use std::io;
@@ -9,14 +12,16 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 use tallyring_engine::Bounds;
-use tallyring_protocol::{IdentityHasher, Node as Member, RulesVersion, Topology};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use self::membership::{Listening, Membership};
+use self::news::News;
 use crate::acceptor::Acceptor;
 use crate::acceptor::resp::RespAcceptor;
+use crate::cluster::control::{Control, ControlError};
 use crate::cluster::gateways::Gateways;
 use crate::cluster::time::Timekeeper;
 use crate::cluster::view::View;
@@ -35,14 +40,11 @@ use crate::rules::publish::{Change, Expect, PublishError, Push};
 use crate::rules::text::Faults;
 use crate::rules::{OpenError, Rules};
 use crate::shard::command::KeyQuota;
-use crate::shard::{self, MAILBOX_MAX, Message, Seeds, ShardMailbox, ShardSetup};
+use crate::shard::{self, MAILBOX_MAX, Seeds, ShardMailbox, ShardSetup};
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
 use crate::sys::spawn::{self, Thread};
 use crate::tokens::LiveTokens;
-
-/// How long news of gateways gathers before it is pushed: a rolling restart of a fleet is not a thousand pushes.
-const GATEWAYS_DEBOUNCE: Duration = Duration::from_millis(100);
 
 /// A running node.
 #[derive(Debug)]
@@ -50,10 +52,12 @@ pub struct Node {
     native_addr: SocketAddr,
     http_addr: SocketAddr,
     resp_addr: SocketAddr,
+    peer_addr: SocketAddr,
     view: Arc<View>,
     draining: CancellationToken,
     reload: Arc<Notify>,
     threads: Vec<Thread>,
+    membership: Membership,
     /// Ours until the last thread has ended.
     _data: Option<Data>,
 }
@@ -80,6 +84,9 @@ pub enum StartError {
     /// The data folder cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// The node is in no cluster.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// What stands in the data folder cannot be used.
     #[error("data: {0}")]
     Rules(#[from] OpenError),
@@ -116,43 +123,34 @@ impl Node {
         config.validate()?;
         let certificates = config.tls.clone().map(Certificates::load).transpose()?.map(Arc::new);
         let data = config.data.as_deref().map(Data::open).transpose()?;
-        let rules = Rules::open(clock.clone(), data.as_ref().map(Data::folder))?;
-        if let Some(file) = &config.rules {
-            publish(&rules, file)?;
-        }
-        let native = listen("native-addr", config.native_addr).await?;
-        let http = listen("http-addr", config.http_addr).await?;
-        let resp = listen("resp-addr", config.resp_addr).await?;
-        let (native_addr, http_addr, resp_addr) = (native.local_addr()?, http.local_addr()?, resp.local_addr()?);
-        let parts = Parts {
-            view: Arc::new(View::new(config.node_id.id(), topology(&config, native_addr, clock.now_us()))),
-            mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
-            pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
-            timekeeper: Arc::new(Timekeeper::new(clock.clone())),
-            clock_gauge: Arc::default(),
-            clock,
-            gateways: Arc::default(),
-            rules: Arc::new(rules),
-            tokens: Arc::new(LiveTokens::new(config.tokens.clone())),
-            certificates,
-            doors: Arc::default(),
-            reloads: Arc::default(),
-            reload: Arc::default(),
-            connections: Arc::default(),
-            draining: CancellationToken::new(),
+        let (listeners, listening, peer) = listen_at(&config).await?;
+        let tokens = Arc::new(LiveTokens::new(config.tokens.clone()));
+        let membership = Membership::start(&config, data.as_ref(), listening, peer, &tokens, &clock).await?;
+        let started = Parts::new(&config, &membership, data.as_ref(), certificates, tokens, clock).and_then(|parts| {
+            let threads = parts.start_threads(&config, &membership, listeners)?;
+            Ok((parts, threads))
+        });
+        let (parts, threads) = match started {
+            Ok(started) => started,
+            Err(error) => {
+                membership.stop().await;
+                return Err(error);
+            }
         };
-        let threads = parts.start_threads(&config, Listeners { native, resp, http })?;
+        let Listening { native, http, resp, peer } = listening;
         let rules = parts.rules.live().version.version;
         let (shards, node, tls) = (config.shards.get(), config.node_id.id().0, config.tls.is_some());
-        info!(native = %native_addr, http = %http_addr, resp = %resp_addr, shards, node, rules, tls, "serving");
+        info!(%native, %http, %resp, %peer, shards, node, rules, tls, "serving");
         Ok(Node {
-            native_addr,
-            http_addr,
-            resp_addr,
+            native_addr: native,
+            http_addr: http,
+            resp_addr: resp,
+            peer_addr: peer,
             view: parts.view,
             draining: parts.draining,
             reload: parts.reload,
             threads,
+            membership,
             _data: data,
         })
     }
@@ -170,6 +168,16 @@ impl Node {
     /// Where RESP is spoken.
     pub fn resp_addr(&self) -> SocketAddr {
         self.resp_addr
+    }
+
+    /// Where other nodes call.
+    pub fn peer_addr(&self) -> SocketAddr {
+        self.peer_addr
+    }
+
+    /// What all nodes agree on, and where more of it is proposed.
+    pub fn control(&self) -> &Control {
+        &self.membership.control
     }
 
     /// Who is in the cluster, as this node sees it, and where it learns better.
@@ -192,6 +200,7 @@ impl Node {
         for thread in self.threads {
             thread.join().await;
         }
+        self.membership.stop().await;
         info!("drained");
     }
 }
@@ -205,6 +214,7 @@ struct Listeners {
 
 /// What the threads share.
 struct Parts {
+    seeds: Seeds,
     view: Arc<View>,
     clock: Clock,
     timekeeper: Arc<Timekeeper>,
@@ -224,14 +234,46 @@ struct Parts {
 }
 
 impl Parts {
-    fn start_threads(&self, config: &Config, listeners: Listeners) -> io::Result<Vec<Thread>> {
+    fn new(
+        config: &Config,
+        membership: &Membership,
+        data: Option<&Data>,
+        certificates: Option<Arc<Certificates>>,
+        tokens: Arc<LiveTokens>,
+        clock: Clock,
+    ) -> Result<Parts, StartError> {
+        let rules = Rules::open(clock.clone(), data.map(Data::folder))?;
+        if let Some(file) = &config.rules {
+            publish(&rules, file)?;
+        }
+        Ok(Parts {
+            seeds: membership.seeds(),
+            view: Arc::new(View::new(config.node_id.id(), membership.topology())),
+            mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
+            pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
+            timekeeper: Arc::new(Timekeeper::new(clock.clone())),
+            clock_gauge: Arc::default(),
+            clock,
+            gateways: Arc::default(),
+            rules: Arc::new(rules),
+            tokens,
+            certificates,
+            doors: Arc::default(),
+            reloads: Arc::default(),
+            reload: Arc::default(),
+            connections: Arc::default(),
+            draining: CancellationToken::new(),
+        })
+    }
+
+    fn start_threads(&self, config: &Config, membership: &Membership, listeners: Listeners) -> io::Result<Vec<Thread>> {
         let mut threads = Vec::with_capacity(self.mailboxes.len() + 2);
         for index in 0..config.shards.get() {
             let setup = self.shard_setup(config, index);
             threads.push(spawn::thread(format!("shard-{index}"), move || shard::run(setup))?);
         }
         let Listeners { native, resp, http } = listeners;
-        threads.push(self.start_acceptor(config, native, resp)?);
+        threads.push(self.start_acceptor(config, membership, native, resp)?);
         threads.push(self.start_http(config, http)?);
         Ok(threads)
     }
@@ -241,7 +283,7 @@ impl Parts {
             index,
             node: config.node_id.id(),
             mailboxes: Arc::clone(&self.mailboxes),
-            seeds: seeds(config),
+            seeds: self.seeds.clone(),
             bounds: bounds(config),
             territory: self.view.territory(),
             rules: Arc::clone(&self.rules.live().frames),
@@ -255,7 +297,13 @@ impl Parts {
         }
     }
 
-    fn start_acceptor(&self, config: &Config, native: Bound, resp: Bound) -> io::Result<Thread> {
+    fn start_acceptor(
+        &self,
+        config: &Config,
+        membership: &Membership,
+        native: Bound,
+        resp: Bound,
+    ) -> io::Result<Thread> {
         let acceptor = Acceptor {
             tally: Arc::clone(self.doors.of(Door::Native)),
             mailboxes: Arc::clone(&self.mailboxes),
@@ -273,6 +321,7 @@ impl Parts {
             tokens: Arc::clone(&self.tokens),
         };
         let reload = self.reload_of(config);
+        let follow = membership.follow(Arc::clone(&self.view));
         let time = keep_time(Arc::clone(&self.timekeeper), Arc::clone(&self.clock_gauge));
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
@@ -284,6 +333,7 @@ impl Parts {
                 tokio::task::spawn_local(news.spread_tokens()),
                 tokio::task::spawn_local(reload.run(draining.clone())),
                 tokio::task::spawn_local(time),
+                tokio::task::spawn_local(follow),
             ];
             match (native.open(), resp.open()) {
                 (Ok(native), Ok(resp)) => {
@@ -298,7 +348,7 @@ impl Parts {
 
     fn start_http(&self, config: &Config, http: Bound) -> io::Result<Thread> {
         let quota = KeyQuota { shards: config.shards.get(), any_rule_max: bounds(config).rule_keys_max as u64 };
-        let shards = Arc::new(Shards::new(Arc::clone(&self.mailboxes), seeds(config), quota));
+        let shards = Arc::new(Shards::new(Arc::clone(&self.mailboxes), self.seeds.clone(), quota));
         let door = HttpDoor {
             node: config.node_id.id(),
             view: Arc::clone(&self.view),
@@ -349,71 +399,6 @@ impl Parts {
         }
     }
 }
-
-/// Spreads the news of gateways that come and go, of rules and of tokens.
-struct News {
-    mailboxes: Arc<[ShardMailbox]>,
-    view: Arc<View>,
-    gateways: Arc<Gateways>,
-    rules: Arc<Rules>,
-    /// The rules that the shards begin with: nobody can publish before the HTTP door is open.
-    told: RulesVersion,
-    tokens: Arc<LiveTokens>,
-}
-
-impl News {
-    async fn spread_gateways(self: Arc<Self>) {
-        loop {
-            self.gateways.changed().await;
-            tokio::time::sleep(GATEWAYS_DEBOUNCE).await;
-            self.view.set_gateways(self.gateways.live());
-        }
-    }
-
-    /// Tells every shard who is in the cluster.
-    async fn spread_topologies(self: Arc<Self>) {
-        loop {
-            self.view.changed().await;
-            let territory = self.view.territory();
-            self.insist(|| Message::Territory(Arc::clone(&territory))).await;
-        }
-    }
-
-    /// Tells every shard which rules are live.
-    async fn spread_rules(self: Arc<Self>) {
-        let mut told = self.told;
-        loop {
-            self.rules.changed().await;
-            let live = self.rules.live();
-            if live.version == told {
-                continue;
-            }
-            self.insist(|| Message::Rules(Arc::clone(&live.frames))).await;
-            info!(from = told.version, to = live.version.version, "other rules are live");
-            told = live.version;
-        }
-    }
-
-    /// Tells every shard that other tokens are valid: who was let in by one that is not has to go.
-    async fn spread_tokens(self: Arc<Self>) {
-        loop {
-            self.tokens.changed().await;
-            self.insist(|| Message::Tokens).await;
-        }
-    }
-
-    /// Tells every shard. What is true now may be so for months: one whose mailbox is full is told again until it listens.
-    async fn insist(&self, message: impl Fn() -> Message) {
-        for mailbox in self.mailboxes.iter() {
-            while mailbox.push(message()).is_err() {
-                tokio::time::sleep(INSIST_EVERY).await;
-            }
-        }
-    }
-}
-
-/// How long a shard with a full mailbox is left alone before it is told again.
-const INSIST_EVERY: Duration = Duration::from_millis(1);
 
 /// How often the clock is compared with wall time.
 const KEEP_TIME_EVERY: Duration = Duration::from_secs(1);
@@ -466,20 +451,21 @@ fn bounds(config: &Config) -> Bounds {
     Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX))
 }
 
-fn seeds(config: &Config) -> Seeds {
-    Seeds { placement: config.placement_seed, identity: IdentityHasher::new(config.identity_key) }
+/// Listens everywhere; nobody is answered yet.
+async fn listen_at(config: &Config) -> Result<(Listeners, Listening, Bound), StartError> {
+    let native = listen("native-addr", config.native_addr).await?;
+    let http = listen("http-addr", config.http_addr).await?;
+    let resp = listen("resp-addr", config.resp_addr).await?;
+    let peer = listen("peer-addr", config.peer_addr).await?;
+    let listening = Listening {
+        native: native.local_addr()?,
+        http: http.local_addr()?,
+        resp: resp.local_addr()?,
+        peer: peer.local_addr()?,
+    };
+    Ok((Listeners { native, resp, http }, listening, peer))
 }
 
 async fn listen(field: &'static str, address: SocketAddr) -> Result<Bound, StartError> {
     Bound::listen(address).await.map_err(|source| StartError::Listen { field, address, source })
-}
-
-/// The topology of a cluster of one. Its epoch is the instant of its start, so that a client that knew the node before
-/// a restart takes the new seeds for newer.
-fn topology(config: &Config, native_addr: SocketAddr, started_us: u64) -> Topology {
-    let host = config.advertise_host.clone();
-    let native = host.map_or_else(|| native_addr.to_string(), |host| format!("{host}:{}", native_addr.port()));
-    let member =
-        Member { id: config.node_id.id(), weight: 1, shards: config.shards.get(), native, zone: config.zone.clone() };
-    Topology { epoch: started_us, placement_seed: config.placement_seed, nodes: vec![member], gateways: 1 }
 }

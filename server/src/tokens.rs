@@ -2,12 +2,14 @@
 
 pub mod file;
 mod live;
+mod secret;
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use tallyring_protocol::Role;
 
 pub use self::live::LiveTokens;
+pub use self::secret::Secret;
 
 /// Tokens of one role that are valid at once: the old one and the new one, while they are being exchanged.
 pub const TOKENS_PER_ROLE_MAX: usize = 2;

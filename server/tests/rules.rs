@@ -247,7 +247,7 @@ fn a_node_that_is_killed_while_it_is_pushed_to_loses_no_acknowledged_version() {
 
 /// What `serve` says on free ports with arguments that it refuses.
 fn start_in_vain(args: &[&str]) -> Output {
-    let ports = ["--native-addr", "--http-addr", "--resp-addr"].map(|door| [door, "127.0.0.1:0"]);
+    let ports = ["--native-addr", "--http-addr", "--resp-addr", "--peer-addr"].map(|door| [door, "127.0.0.1:0"]);
     command().arg("serve").args(ports.concat()).args(args).output().unwrap()
 }
 

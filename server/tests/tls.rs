@@ -218,7 +218,16 @@ fn a_node_does_not_start_with_half_of_what_it_needs() {
     let certificate = folder.put("node.pem", &papers.certificate);
     let wrong = folder.put("other.key", &other.issue().key);
     let check = |args: &[&str], expect: &str| {
-        let free = ["--native-addr", "127.0.0.1:0", "--http-addr", "127.0.0.1:0", "--resp-addr", "127.0.0.1:0"];
+        let free = [
+            "--native-addr",
+            "127.0.0.1:0",
+            "--http-addr",
+            "127.0.0.1:0",
+            "--resp-addr",
+            "127.0.0.1:0",
+            "--peer-addr",
+            "127.0.0.1:0",
+        ];
         let output = command().arg("serve").args(free).args(args).stderr(Stdio::piped()).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && error.contains(expect), "{args:?}: {error}");

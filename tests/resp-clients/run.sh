@@ -13,7 +13,7 @@ printf 'client = ["%s"]\n' "$(printf %s "$SECRET" | sha256sum | cut -d' ' -f1)" 
 # Starts a node on free ports, and sets PORT.
 start() {
     : >"$LOG"
-    TALLYRING_NATIVE_ADDR=127.0.0.1:0 TALLYRING_HTTP_ADDR=127.0.0.1:0 TALLYRING_RESP_ADDR=127.0.0.1:0 \
+    TALLYRING_NATIVE_ADDR=127.0.0.1:0 TALLYRING_HTTP_ADDR=127.0.0.1:0 TALLYRING_RESP_ADDR=127.0.0.1:0 TALLYRING_PEER_ADDR=127.0.0.1:0 \
         "$BINARY" serve --shards 2 --log-format json "$@" 2>"$LOG" &
     NODE_PID=$!
     for _ in $(seq 200); do

@@ -16,5 +16,5 @@ pub fn any_port() -> SocketAddr {
 pub fn config(shards: u16) -> Config {
     let any = any_port();
     let shards = shards.to_string().parse().expect("a number that a node may have");
-    Config { native_addr: any, http_addr: any, resp_addr: any, shards, ..Config::default() }
+    Config { native_addr: any, http_addr: any, resp_addr: any, peer_addr: any, shards, ..Config::default() }
 }

@@ -23,7 +23,14 @@ const LONG_US: u64 = 400 * 86_400 * 1_000_000;
 
 fn config(shards: &str) -> Config {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    Config { native_addr: any, http_addr: any, resp_addr: any, shards: shards.parse().unwrap(), ..Config::default() }
+    Config {
+        native_addr: any,
+        http_addr: any,
+        resp_addr: any,
+        peer_addr: any,
+        shards: shards.parse().unwrap(),
+        ..Config::default()
+    }
 }
 
 /// One gateway on a thread of its own: its runtime, its connections. Returns how many of its calls were allowed.

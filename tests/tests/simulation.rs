@@ -48,6 +48,7 @@ fn config() -> Config {
         native_addr: anywhere(4170),
         http_addr: anywhere(4171),
         resp_addr: anywhere(4172),
+        peer_addr: anywhere(4174),
         advertise_host: Some("store".into()),
         shards: "2".parse().unwrap(),
         insecure: true,

@@ -88,6 +88,7 @@ fn config() -> Config {
         native_addr: LOOPBACK_ANY,
         http_addr: LOOPBACK_ANY,
         resp_addr: LOOPBACK_ANY,
+        peer_addr: LOOPBACK_ANY,
         rules: Some(rules),
         ..Config::default()
     }

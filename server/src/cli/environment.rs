@@ -10,7 +10,7 @@ use super::Cli;
 const PREFIX: &str = "TALLYRING_";
 
 /// Variables that no flag stands for.
-const WITHOUT_FLAG: [&str; 2] = ["TALLYRING_LOG", "TALLYRING_TOKEN"];
+const WITHOUT_FLAG: [&str; 3] = ["TALLYRING_LOG", "TALLYRING_PEER_TOKEN", "TALLYRING_TOKEN"];
 
 /// How many letters a misspelt name may be away from the name that was meant.
 const LETTERS_MAX: usize = 3;

@@ -17,15 +17,21 @@ use tracing::info;
 use tracing_subscriber::EnvFilter;
 
 use super::{environment, fail, rules_file};
-use crate::config::{ByteSize, Config, NodeNumber, Shards};
+use crate::config::{ByteSize, Config, Join, NodeNumber, Shards};
 use crate::entrance::CrowdBounds;
 use crate::entrance::tls::TlsFiles;
 use crate::node::Node;
 use crate::sys::file;
-use crate::tokens;
+use crate::tokens::{self, Secret};
 
 /// Bytes of a file of settings.
 const CONFIG_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a file with a token, what stands around it included.
+const TOKEN_FILE_BYTES_MAX: usize = 4 * 1_024;
+
+/// The variable that this node's token may stand in.
+const PEER_TOKEN: &str = "TALLYRING_PEER_TOKEN";
 
 /// What `serve` takes.
 #[derive(Debug, Args)]
@@ -50,7 +56,16 @@ struct Settings {
     /// Where to speak RESP, as Redis clients do [default: 127.0.0.1:4172]
     #[arg(long, env = "TALLYRING_RESP_ADDR", value_name = "IP:PORT")]
     resp_addr: Option<SocketAddr>,
-    /// Host that clients are told to connect to [default: the native address]
+    /// Where other nodes of the cluster call [default: 127.0.0.1:4174]
+    #[arg(long, env = "TALLYRING_PEER_ADDR", value_name = "IP:PORT")]
+    peer_addr: Option<SocketAddr>,
+    /// Nodes of the cluster to come into, by their peer addresses; needs --data [default: found a cluster]
+    #[arg(long, env = "TALLYRING_JOIN", value_name = "HOST:PORT[,…]")]
+    join: Option<Join>,
+    /// File with the token that this node shows to the others; without it, the variable TALLYRING_PEER_TOKEN
+    #[arg(long, env = "TALLYRING_PEER_TOKEN_FROM", value_name = "FILE")]
+    peer_token_from: Option<PathBuf>,
+    /// Host that clients and other nodes are told to connect to [default: each listener's address]
     #[arg(long, env = "TALLYRING_ADVERTISE_HOST", value_name = "HOST")]
     advertise_host: Option<String>,
     /// Threads that own keys, 1 to 1024 [default: one a core]
@@ -172,6 +187,9 @@ impl Settings {
             native_addr: self.native_addr.or(other.native_addr),
             http_addr: self.http_addr.or(other.http_addr),
             resp_addr: self.resp_addr.or(other.resp_addr),
+            peer_addr: self.peer_addr.or(other.peer_addr),
+            join: self.join.or(other.join),
+            peer_token_from: self.peer_token_from.or(other.peer_token_from),
             advertise_host: self.advertise_host.or(other.advertise_host),
             shards: self.shards.or(other.shards),
             memory_max: self.memory_max.or(other.memory_max),
@@ -194,12 +212,16 @@ impl Settings {
     fn into_config(self) -> Result<Config, String> {
         let default = Config::default();
         let (tls, crowd) = (self.tls_files()?, self.crowd(default.crowd));
+        let peer_token = peer_token(self.peer_token_from.as_deref())?;
         let rules = self.rules.map(rules_file::read).transpose();
         let tokens = self.token_file.as_deref().map(tokens::file::read).transpose();
         let config = Config {
             native_addr: self.native_addr.unwrap_or(default.native_addr),
             http_addr: self.http_addr.unwrap_or(default.http_addr),
             resp_addr: self.resp_addr.unwrap_or(default.resp_addr),
+            peer_addr: self.peer_addr.unwrap_or(default.peer_addr),
+            join: self.join.unwrap_or_default(),
+            peer_token,
             advertise_host: self.advertise_host,
             shards: self.shards.unwrap_or_default(),
             memory_max: self.memory_max.unwrap_or_default(),
@@ -240,6 +262,22 @@ impl Settings {
     }
 }
 
+/// What this node shows to others: from a file, else from the environment. Never from the command line, where every process
+/// can read it.
+fn peer_token(path: Option<&Path>) -> Result<Option<Secret>, String> {
+    let (place, bytes) = match path {
+        Some(path) => {
+            let bytes = file::read(path, TOKEN_FILE_BYTES_MAX);
+            (path.display().to_string(), bytes.map_err(|error| format!("{}: {error}", path.display()))?)
+        }
+        None => match std::env::var(PEER_TOKEN) {
+            Ok(token) if !token.is_empty() => (PEER_TOKEN.to_owned(), token.into_bytes()),
+            _ => return Ok(None),
+        },
+    };
+    Secret::read(&bytes).map(Some).map_err(|error| format!("{place}: {error}"))
+}
+
 /// Reads a TOML file; an error says file, line and column.
 fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
     let refused = |reason: String| format!("{}: {reason}", path.display());
@@ -271,8 +309,18 @@ fn field_at(text: &str, line: usize) -> Option<&str> {
     Some(key.trim()).filter(|key| !key.is_empty())
 }
 
+/// What is logged: what TALLYRING_LOG says. Openraft tells of every single step, which is for whoever names it there.
+fn log_filter() -> EnvFilter {
+    let said = std::env::var("TALLYRING_LOG").ok().filter(|said| EnvFilter::try_new(said).is_ok());
+    let mut said = said.unwrap_or_else(|| "info".to_owned());
+    if !said.contains("openraft") {
+        said.push_str(",openraft=warn");
+    }
+    EnvFilter::new(said)
+}
+
 fn start_log(format: LogFormat) {
-    let filter = EnvFilter::try_from_env("TALLYRING_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = log_filter();
     let colours = io::stderr().is_terminal();
     let log = tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(colours).with_env_filter(filter);
     match format {

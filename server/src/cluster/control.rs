@@ -30,6 +30,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use openraft::ServerState;
+use openraft::error::Fatal;
 use tallyring_protocol::NodeId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -101,6 +102,8 @@ pub struct Standing {
     pub applied: u64,
     /// Who votes.
     pub voters: BTreeSet<NodeId>,
+    /// Why it takes part no longer: its disk, most likely. The last state that it knows is still served.
+    pub fault: Option<Arc<str>>,
 }
 
 /// A change on its way to the control thread.
@@ -239,16 +242,22 @@ async fn answer_proposals(desk: Desk, mut proposed: mpsc::Receiver<Proposal>) {
     }
 }
 
+/// Why openraft has ended, unless it was told to.
+fn fault(running: &Result<(), Fatal<u64>>) -> Option<Arc<str>> {
+    match running {
+        Ok(()) | Err(Fatal::Stopped) => None,
+        Err(error) => Some(error.to_string().into()),
+    }
+}
+
 /// Tells everybody who watches how this node stands.
 async fn stand(raft: Raft, stands: watch::Sender<Standing>) {
     let mut metrics = raft.metrics();
     loop {
         let standing = {
             let metrics = metrics.borrow_and_update();
-            if let Err(error) = &metrics.running_state {
-                tracing::error!(%error, "the control plane has ended: this node hears of no change any more");
-            }
             Standing {
+                fault: fault(&metrics.running_state),
                 leader: metrics.current_leader.map(NodeId),
                 leads: metrics.state == ServerState::Leader,
                 term: metrics.current_term,
@@ -257,6 +266,9 @@ async fn stand(raft: Raft, stands: watch::Sender<Standing>) {
             }
         };
         stands.send_if_modified(|known| {
+            if let Some(fault) = standing.fault.as_ref().filter(|_| known.fault.is_none()) {
+                tracing::error!(%fault, "the control plane has ended: this node hears of no change any more");
+            }
             let is_news = *known != standing;
             *known = standing;
             is_news

@@ -31,7 +31,7 @@ impl Serve {
             .args(["serve", "--log-format", "json"])
             .args(args)
             // Free ports, unless the arguments say others: a flag wins over the environment.
-            .envs(["NATIVE", "HTTP", "RESP"].map(|door| (format!("TALLYRING_{door}_ADDR"), "127.0.0.1:0")))
+            .envs(["NATIVE", "HTTP", "RESP", "PEER"].map(|door| (format!("TALLYRING_{door}_ADDR"), "127.0.0.1:0")))
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();

@@ -23,7 +23,16 @@ impl Node {
     /// Starts a node at `address`, or anywhere, and waits until it serves.
     pub(super) fn start(program: &Path, address: Option<SocketAddr>) -> io::Result<Node> {
         let native = address.map_or("127.0.0.1:0".to_owned(), |address| address.to_string());
-        let others = ["--http-addr", "127.0.0.1:0", "--resp-addr", "127.0.0.1:0", "--log-format", "json"];
+        let others = [
+            "--http-addr",
+            "127.0.0.1:0",
+            "--resp-addr",
+            "127.0.0.1:0",
+            "--peer-addr",
+            "127.0.0.1:0",
+            "--log-format",
+            "json",
+        ];
         let mut command = Command::new(program);
         command.args(["serve", "--native-addr", &native]).args(others).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| named(program, &error))?;

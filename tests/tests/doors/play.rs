@@ -30,6 +30,7 @@ pub(crate) async fn check<D: Door + 'static>(
         native_addr: any,
         http_addr: any,
         resp_addr: any,
+        peer_addr: any,
         shards: shards.to_string().parse().unwrap(),
         ..Config::default()
     };

@@ -90,6 +90,7 @@ fn config(id: u64) -> Config {
         native_addr: any_port,
         http_addr: any_port,
         resp_addr: any_port,
+        peer_addr: any_port,
         shards: SHARDS.to_string().parse().unwrap(),
         node_id: id.to_string().parse().unwrap(),
         placement_seed: SEED,

@@ -15,7 +15,7 @@ pub(crate) const ADMIN: &str = "admin-secret";
 pub(crate) fn config(shards: u16) -> Config {
     let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let shards = shards.to_string().parse().unwrap();
-    Config { native_addr: any, http_addr: any, resp_addr: any, shards, ..Config::default() }
+    Config { native_addr: any, http_addr: any, resp_addr: any, peer_addr: any, shards, ..Config::default() }
 }
 
 pub(crate) fn with_tokens(config: Config) -> Config {

@@ -1,0 +1,161 @@
+//! The node as a member of a cluster: it starts its part of the control plane, and sees what comes of it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tallyring_protocol::{IdentityHasher, NodeId, PlacementSeed, Topology};
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::control::begin::Beginning;
+use crate::cluster::control::change;
+use crate::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use crate::cluster::control::raft::store::Store;
+use crate::cluster::control::state::FEATURE_LEVEL;
+use crate::cluster::control::timing::Timing;
+use crate::cluster::control::{Control, ControlError, ControlSetup};
+use crate::cluster::view::View;
+use crate::config::Config;
+use crate::data::Data;
+use crate::shard::Seeds;
+use crate::sys::clock::Clock;
+use crate::sys::net::Bound;
+use crate::sys::spawn::Thread;
+use crate::tokens::LiveTokens;
+
+/// Where the node listens.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Listening {
+    pub(super) native: SocketAddr,
+    pub(super) http: SocketAddr,
+    pub(super) resp: SocketAddr,
+    pub(super) peer: SocketAddr,
+}
+
+/// The node's part of the control plane.
+#[derive(Debug)]
+pub(super) struct Membership {
+    pub(super) control: Control,
+    member: Member,
+    thread: Thread,
+    /// Ends after everything else: what is asked until then may have to be agreed on.
+    draining: CancellationToken,
+}
+
+impl Membership {
+    /// Starts the control plane; when this returns, the node is in a cluster.
+    ///
+    /// # Errors
+    /// [`ControlError`]; nothing is left running.
+    pub(super) async fn start(
+        config: &Config,
+        data: Option<&Data>,
+        listening: Listening,
+        peer: Bound,
+        tokens: &Arc<LiveTokens>,
+        clock: &Clock,
+    ) -> Result<Membership, ControlError> {
+        let member = member(config, listening);
+        let draining = CancellationToken::new();
+        let setup = ControlSetup {
+            store: data.map_or_else(|| Ok(Store::in_memory()), |data| Store::open(data.folder()))?,
+            member: member.clone(),
+            beginning: beginning(config, &member),
+            listener: peer,
+            token: config.peer_token.as_ref().map_or_else(|| "".into(), |token| token.reveal()),
+            tokens: Arc::clone(tokens),
+            clock: clock.clone(),
+            timing: Timing::default(),
+            draining: draining.clone(),
+        };
+        let (control, thread) = Control::start(setup).await?;
+        Ok(Membership { control, member, thread, draining })
+    }
+
+    /// What places keys and tells them apart, in this cluster.
+    pub(super) fn seeds(&self) -> Seeds {
+        let change::Seeds { placement, identity } = self.cluster_seeds();
+        let identity = IdentityHasher::new(tallyring_protocol::IdentityKey(identity));
+        Seeds { placement: PlacementSeed(placement), identity }
+    }
+
+    fn cluster_seeds(&self) -> change::Seeds {
+        self.control.state().cluster().expect("the control plane starts in a cluster or not at all").seeds
+    }
+
+    /// What the node sees of the cluster at first. It knows of itself what the others may not know yet: where it listens
+    /// now, and its shards.
+    pub(super) fn topology(&self) -> Topology {
+        let topology = self.control.state().topology(1);
+        let mut topology = topology.expect("the control plane starts in a cluster or not at all");
+        if let Some(me) = topology.nodes.iter_mut().find(|node| node.id == self.member.id) {
+            *me = tallyring_protocol::Node { weight: me.weight, ..self.member.to_node() };
+        }
+        topology
+    }
+
+    /// Has the node see every topology that its cluster agrees on from now on.
+    pub(super) fn follow(&self, view: Arc<View>) -> impl Future<Output = ()> + use<> {
+        follow(self.control.clone(), self.member.id, view)
+    }
+
+    /// Ends the control plane.
+    pub(super) async fn stop(self) {
+        self.draining.cancel();
+        self.thread.join().await;
+    }
+}
+
+async fn follow(control: Control, me: NodeId, view: Arc<View>) {
+    let mut states = control.states();
+    let mut is_member = true;
+    loop {
+        let state = Arc::clone(&states.borrow_and_update());
+        let topology = state.topology(1).filter(|next| next.epoch > view.territory().topology().epoch);
+        if let Some(Err(reason)) = topology.map(|next| view.take(next)) {
+            tracing::warn!(%reason, "a topology is not taken");
+        }
+        if is_member != state.members().contains_key(&me) {
+            is_member = !is_member;
+            tell(is_member);
+        }
+        if states.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+fn tell(is_member: bool) {
+    if is_member {
+        tracing::info!("this node is a member of its cluster");
+    } else {
+        tracing::error!("this node has left its cluster: it answers for no key any more and can be stopped");
+    }
+}
+
+/// The node as the others are to know it.
+fn member(config: &Config, listening: Listening) -> Member {
+    let host = config.advertise_host.as_deref();
+    let reached = |at: SocketAddr| host.map_or_else(|| at.to_string(), |host| format!("{host}:{}", at.port()));
+    let Listening { native, http, resp, peer } = listening;
+    Member {
+        id: config.node_id.id(),
+        key: NodeKey(0), // the store knows it
+        addresses: Addresses { native: reached(native), http: reached(http), resp: reached(resp), peer: reached(peer) },
+        zone: config.zone.clone(),
+        weight: 1,
+        shards: config.shards.get(),
+        feature_level: FEATURE_LEVEL,
+        status: Status::Up,
+    }
+}
+
+/// How the node comes into a cluster, if it is in none. A list of all nodes may be given to each of them: nobody joins
+/// itself.
+fn beginning(config: &Config, member: &Member) -> Beginning {
+    let others = config.join.addresses().iter().filter(|address| **address != member.addresses.peer);
+    if config.join.is_empty() {
+        let (placement, identity) = (config.placement_seed.0, config.identity_key.0);
+        return Beginning::Found(change::Seeds { placement, identity });
+    }
+    Beginning::Join(others.cloned().collect())
+}
