@@ -1,12 +1,11 @@
 //! A node: the only module that knows every part. It starts the threads, joins them, and drains them in between.
 
+mod first_rules;
 mod membership;
 mod news;
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 use std::time::Duration;
@@ -17,6 +16,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+pub use self::first_rules::Faulty;
+use self::first_rules::FirstRules;
 use self::membership::{Listening, Membership};
 use self::news::News;
 use crate::acceptor::Acceptor;
@@ -25,7 +26,7 @@ use crate::cluster::control::{Control, ControlError};
 use crate::cluster::gateways::Gateways;
 use crate::cluster::time::Timekeeper;
 use crate::cluster::view::View;
-use crate::config::{Config, ConfigError, RulesFile};
+use crate::config::{Config, ConfigError};
 use crate::data::{Data, DataError};
 use crate::door::http::{self, HttpDoor};
 use crate::door::judge::Judge;
@@ -36,9 +37,9 @@ use crate::observe::clock::ClockGauge;
 use crate::observe::door::{Door, DoorTallies};
 use crate::observe::reload::ReloadTally;
 use crate::reload::Reload;
-use crate::rules::publish::{Change, Expect, PublishError, Push};
-use crate::rules::text::Faults;
-use crate::rules::{OpenError, Rules};
+use crate::rules::publish::PublishError;
+use crate::rules::shelf::{ImportError, ShelfError};
+use crate::rules::{NotUnderstood, Rules};
 use crate::shard::command::KeyQuota;
 use crate::shard::{self, MAILBOX_MAX, Seeds, ShardMailbox, ShardSetup};
 use crate::sys::clock::Clock;
@@ -89,15 +90,16 @@ pub enum StartError {
     Control(#[from] ControlError),
     /// What stands in the data folder cannot be used.
     #[error("data: {0}")]
-    Rules(#[from] OpenError),
+    Shelf(#[from] ShelfError),
+    /// The rules of an older program are not taken over.
+    #[error("data: {0}")]
+    Import(#[from] ImportError),
+    /// The rules that are live are another program's.
+    #[error("data: {0}")]
+    Rules(#[from] NotUnderstood),
     /// The rules to publish at the start make no sense.
-    #[error("{}", InFile(path, faults))]
-    RulesFile {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        faults: Faults,
-    },
+    #[error(transparent)]
+    RulesFile(#[from] Faulty),
     /// The rules to publish at the start cannot be published.
     #[error("rules: {0}")]
     Publish(PublishError),
@@ -126,10 +128,7 @@ impl Node {
         let (listeners, listening, peer) = listen_at(&config).await?;
         let tokens = Arc::new(LiveTokens::new(config.tokens.clone()));
         let membership = Membership::start(&config, data.as_ref(), listening, peer, &tokens, &clock).await?;
-        let started = Parts::new(&config, &membership, data.as_ref(), certificates, tokens, clock).and_then(|parts| {
-            let threads = parts.start_threads(&config, &membership, listeners)?;
-            Ok((parts, threads))
-        });
+        let started = Parts::start(&config, &membership, data.as_ref(), certificates, tokens, clock, listeners).await;
         let (parts, threads) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -234,19 +233,36 @@ struct Parts {
 }
 
 impl Parts {
-    fn new(
+    async fn start(
         config: &Config,
         membership: &Membership,
         data: Option<&Data>,
         certificates: Option<Arc<Certificates>>,
         tokens: Arc<LiveTokens>,
         clock: Clock,
-    ) -> Result<Parts, StartError> {
-        let rules = Rules::open(clock.clone(), data.map(Data::folder))?;
-        if let Some(file) = &config.rules {
-            publish(&rules, file)?;
+        listeners: Listeners,
+    ) -> Result<(Parts, Vec<Thread>), StartError> {
+        let rules = first_rules::open(&membership.control, data).await?;
+        let first = config.rules.as_ref().map(|file| FirstRules::new(file, &rules)).transpose()?.flatten();
+        let mut later = None;
+        match first {
+            Some(first) if membership.is_alone() => first.publish(&rules).await.map_err(StartError::Publish)?,
+            first => later = first,
         }
-        Ok(Parts {
+        let parts = Parts::new(config, membership, rules, certificates, tokens, clock);
+        let threads = parts.start_threads(config, membership, listeners, later)?;
+        Ok((parts, threads))
+    }
+
+    fn new(
+        config: &Config,
+        membership: &Membership,
+        rules: Arc<Rules>,
+        certificates: Option<Arc<Certificates>>,
+        tokens: Arc<LiveTokens>,
+        clock: Clock,
+    ) -> Parts {
+        Parts {
             seeds: membership.seeds(),
             view: Arc::new(View::new(config.node_id.id(), membership.topology())),
             mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
@@ -255,7 +271,7 @@ impl Parts {
             clock_gauge: Arc::default(),
             clock,
             gateways: Arc::default(),
-            rules: Arc::new(rules),
+            rules,
             tokens,
             certificates,
             doors: Arc::default(),
@@ -263,17 +279,23 @@ impl Parts {
             reload: Arc::default(),
             connections: Arc::default(),
             draining: CancellationToken::new(),
-        })
+        }
     }
 
-    fn start_threads(&self, config: &Config, membership: &Membership, listeners: Listeners) -> io::Result<Vec<Thread>> {
+    fn start_threads(
+        &self,
+        config: &Config,
+        membership: &Membership,
+        listeners: Listeners,
+        later: Option<FirstRules>,
+    ) -> io::Result<Vec<Thread>> {
         let mut threads = Vec::with_capacity(self.mailboxes.len() + 2);
         for index in 0..config.shards.get() {
             let setup = self.shard_setup(config, index);
             threads.push(spawn::thread(format!("shard-{index}"), move || shard::run(setup))?);
         }
         let Listeners { native, resp, http } = listeners;
-        threads.push(self.start_acceptor(config, membership, native, resp)?);
+        threads.push(self.start_acceptor(config, membership, native, resp, later)?);
         threads.push(self.start_http(config, http)?);
         Ok(threads)
     }
@@ -303,6 +325,7 @@ impl Parts {
         membership: &Membership,
         native: Bound,
         resp: Bound,
+        later: Option<FirstRules>,
     ) -> io::Result<Thread> {
         let acceptor = Acceptor {
             tally: Arc::clone(self.doors.of(Door::Native)),
@@ -322,6 +345,7 @@ impl Parts {
         };
         let reload = self.reload_of(config);
         let follow = membership.follow(Arc::clone(&self.view));
+        let rules = Arc::clone(&self.rules);
         let time = keep_time(Arc::clone(&self.timekeeper), Arc::clone(&self.clock_gauge));
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
@@ -334,6 +358,12 @@ impl Parts {
                 tokio::task::spawn_local(reload.run(draining.clone())),
                 tokio::task::spawn_local(time),
                 tokio::task::spawn_local(follow),
+                tokio::task::spawn_local(Arc::clone(&rules).follow()),
+                tokio::task::spawn_local(async move {
+                    if let Some(later) = later {
+                        later.insist(rules).await;
+                    }
+                }),
             ];
             match (native.open(), resp.open()) {
                 (Ok(native), Ok(resp)) => {
@@ -409,39 +439,6 @@ async fn keep_time(timekeeper: Arc<Timekeeper>, gauge: Arc<ClockGauge>) {
         timekeeper.lead();
         gauge.note(timekeeper.deviation().behind_us);
         tokio::time::sleep(KEEP_TIME_EVERY).await;
-    }
-}
-
-/// Publishes the rules that the node is to start with.
-fn publish(rules: &Rules, file: &RulesFile) -> Result<(), StartError> {
-    let push = Push {
-        change: Change::Document(file.text.clone()),
-        author: format!("--rules {}", file.path.display()).into(),
-        comment: String::new().into(),
-        expect: Expect::Anything,
-    };
-    match rules.publish(&push) {
-        Ok(publication) => {
-            for warning in publication.warnings {
-                tracing::warn!("{}:{warning}", file.path.display());
-            }
-            Ok(())
-        }
-        Err(PublishError::Faults(faults)) => Err(StartError::RulesFile { path: file.path.clone(), faults }),
-        Err(error) => Err(StartError::Publish(error)),
-    }
-}
-
-/// Every fault of a file, a line each.
-struct InFile<'a>(&'a Path, &'a Faults);
-
-impl fmt::Display for InFile<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, fault) in self.1.0.iter().enumerate() {
-            let newline = if at > 0 { "\n" } else { "" };
-            write!(f, "{newline}{}:{fault}", self.0.display())?;
-        }
-        Ok(())
     }
 }
 

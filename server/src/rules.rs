@@ -1,27 +1,29 @@
 //! The rules of a store: one document, versioned, live in every connected gateway.
 //!
-//! A push is read (`text`), compared with what its author believed to be live, written down (`shelf`), numbered (`book`)
-//! and only then live: announced to every connection, and handed out to whoever asks. A document that does not make sense
-//! changes nothing, and neither does one that cannot be written down.
+//! A push is read (`text`), compiled, and proposed to all nodes (`push`). What they agree on stands in the control plane's
+//! state, numbered (`book`) and durable; here it becomes live (`live`): compiled, announced to every connection, and handed
+//! out to whoever asks. A document that does not make sense changes nothing, and neither does one that no majority takes.
 //!
 //! Invariants:
-//! - A version that was acknowledged survives the end of the process, if the node has a folder.
+//! - A version that was acknowledged is what this node shows from then on, or a later one.
 //! - Versions of one lineage are published in order, each once; two pushes over the same version are one push and one
 //!   conflict.
+//! - What was live stays so while no majority can be reached, and while what all agreed on is not understood here.
 //! - Readers never wait for a push, and shards never see a document that was not compiled.
 //!
-//! Not here: HTTP (`door`), what a rule decides (`tallyring_protocol::rules`), who may push (`tokens`).
+//! Not here: HTTP (`door`), what a rule decides (`tallyring_protocol::rules`), who may push (`tokens`), how nodes agree
+//! (`cluster::control`).
 
 pub mod book;
 pub mod edition;
 pub mod live;
 pub mod publish;
+mod push;
 pub mod shelf;
 pub mod text;
 pub mod tier;
 pub mod visible;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -29,67 +31,43 @@ use parking_lot::Mutex;
 use tallyring_protocol::RulesVersion;
 use tokio::sync::Notify;
 
-use self::book::{Book, Verdict};
 use self::edition::Edition;
 use self::live::Live;
-use self::publish::{Draft, Publication, PublishError, Push, WriteError};
-use self::shelf::{Shelf, ShelfError};
+use self::publish::Draft;
 use self::text::Faults;
-use crate::sys::clock::Clock;
-
-/// The folder of the rules inside a node's data folder.
-const FOLDER: &str = "rules";
+use crate::cluster::control::Control;
+use crate::sys::spawn;
 
 /// The rules of a store.
 #[derive(Debug)]
 pub struct Rules {
     live: ArcSwap<Live>,
-    /// Held while a push is written down: pushes are one after the other.
-    archive: Mutex<Archive>,
+    control: Control,
+    /// Held while other rules become live.
+    adopting: Mutex<()>,
     changed: Notify,
-    clock: Clock,
 }
 
-/// What is kept of the rules besides what is live.
-#[derive(Debug)]
-struct Archive {
-    book: Book,
-    shelf: Option<Shelf>,
-}
-
-/// Why a node's rules cannot be used.
+/// A document that all agreed on and that this program does not understand: it is older than the one that published it.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// A file or the folder is damaged.
-    #[error("{0}")]
-    Shelf(#[from] ShelfError),
-    /// What was published once is not understood any more.
-    #[error("version {version} of the rules is not understood by this program: {faults}")]
-    Text {
-        /// The version that is live.
-        version: u64,
-        /// What is wrong with it.
-        faults: Faults,
-    },
+#[error("version {version} of the rules is not understood by this program: {faults}")]
+pub struct NotUnderstood {
+    /// The version.
+    pub version: u64,
+    /// What is wrong with it.
+    pub faults: Faults,
 }
 
 impl Rules {
-    /// The rules that stand in a node's data folder; without a folder, none, and none survive the process.
+    /// The rules that all nodes have agreed on, as far as this one knows.
     ///
     /// # Errors
-    /// [`OpenError`]: something there is damaged, or cannot be read.
-    pub fn open(clock: Clock, data: Option<&Path>) -> Result<Rules, OpenError> {
-        let (shelf, book) = match data {
-            Some(folder) => Shelf::open(&folder.join(FOLDER)).map(|(shelf, book)| (Some(shelf), book))?,
-            None => (None, Book::default()),
-        };
-        let live = match book.live() {
-            None => Live::none(),
-            Some(edition) => Live::read(book.version(), edition)
-                .map_err(|faults| OpenError::Text { version: edition.imprint.version, faults })?,
-        };
-        let archive = Mutex::new(Archive { book, shelf });
-        Ok(Rules { live: ArcSwap::from_pointee(live), archive, changed: Notify::new(), clock })
+    /// [`NotUnderstood`].
+    pub fn open(control: Control) -> Result<Rules, NotUnderstood> {
+        let live = ArcSwap::from_pointee(Live::none());
+        let rules = Rules { live, control, adopting: Mutex::new(()), changed: Notify::new() };
+        rules.adopt(None)?;
+        Ok(rules)
     }
 
     /// What is live now.
@@ -99,12 +77,18 @@ impl Rules {
 
     /// The editions that are kept, newest first.
     pub fn history(&self) -> Vec<Arc<Edition>> {
-        self.archive.lock().book.editions().cloned().collect()
+        self.control.state().rules().editions().cloned().collect()
     }
 
     /// The edition of that number, if it is kept.
     pub fn edition(&self, version: u64) -> Option<Arc<Edition>> {
-        self.archive.lock().book.edition(version).cloned()
+        self.control.state().rules().edition(version).cloned()
+    }
+
+    /// The version that all nodes have agreed on last, as far as this one knows. It is live here a moment later, if this
+    /// program understands it.
+    pub fn agreed(&self) -> RulesVersion {
+        self.control.state().rules().version()
     }
 
     /// Waits until other rules are live than when this was last called. For one waiter, who tells everybody.
@@ -112,49 +96,43 @@ impl Rules {
         self.changed.notified().await;
     }
 
-    /// Publishes a document, unless it is live already: then nothing changes and that is said.
-    ///
-    /// Blocks: it compiles the document and waits for the disk.
-    ///
-    /// # Errors
-    /// [`PublishError`]; nothing has changed.
-    pub fn publish(&self, push: &Push) -> Result<Publication, PublishError> {
-        let mut archive = self.archive.lock();
-        let live = self.live();
-        if !push.expect.allows(live.version) {
-            return Err(PublishError::Conflict { live: live.version }); // before it is compiled: it may be long
+    /// Makes live whatever all nodes agree on, as long as the node runs.
+    pub async fn follow(self: Arc<Self>) {
+        let mut states = self.control.states();
+        let mut seen = self.live().version;
+        loop {
+            let agreed = states.borrow_and_update().rules().version();
+            if agreed != seen {
+                seen = agreed;
+                let rules = Arc::clone(&self);
+                if let Err(error) = spawn::blocking(move || rules.adopt(None)).await {
+                    tracing::error!(%error, live = self.live().version.version, "the rules before it stay live");
+                }
+            }
+            if states.changed().await.is_err() {
+                return;
+            }
         }
-        let Draft { text, set, warnings } = push.change.apply(&live)?;
-        let now_us = self.clock.now_us();
-        let version = match archive.book.judge(&push.expect, &text, now_us) {
-            Verdict::Conflict(live) => return Err(PublishError::Conflict { live }),
-            Verdict::Live(version) => return Ok(Publication { version, is_new: false, warnings }),
-            Verdict::Next(version) => archive.add(version, push.edition(version.version, text, now_us))?,
+    }
+
+    /// Makes live what all nodes agree on, unless it is; whoever drafted it has it compiled already.
+    ///
+    /// Blocks: it may have to compile.
+    fn adopt(&self, draft: Option<Draft>) -> Result<(), NotUnderstood> {
+        let _one_at_a_time = self.adopting.lock();
+        let state = self.control.state();
+        let (version, Some(edition)) = (state.rules().version(), state.rules().live()) else { return Ok(()) };
+        if version == self.live().version {
+            return Ok(());
+        }
+        let live = match draft.filter(|draft| draft.text == edition.text) {
+            Some(draft) => Live::new(version, Arc::new(draft.set), Arc::clone(edition)),
+            None => Live::read(version, edition)
+                .map_err(|faults| NotUnderstood { version: edition.imprint.version, faults })?,
         };
-        let edition = archive.book.live().expect("one was just added");
-        self.live.store(Arc::new(Live::new(version, Arc::new(set), Arc::clone(edition))));
+        self.live.store(Arc::new(live));
         self.changed.notify_one();
-        Ok(Publication { version, is_new: true, warnings })
-    }
-}
-
-impl Archive {
-    /// Writes an edition down, makes it the last of the history, and forgets what is too old.
-    fn add(&mut self, version: RulesVersion, edition: Edition) -> Result<RulesVersion, WriteError> {
-        if let Some(shelf) = &self.shelf {
-            shelf.write(version.lineage, &edition)?;
-        }
-        for forgotten in self.book.add(version.lineage, edition) {
-            self.remove(forgotten.imprint.version);
-        }
-        Ok(version)
-    }
-
-    fn remove(&self, version: u64) {
-        let removed = self.shelf.as_ref().map_or(Ok(()), |shelf| shelf.remove(version));
-        if let Err(error) = removed {
-            tracing::warn!(%error, version, "an old version of the rules cannot be removed");
-        }
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("tokens", &[]),
     ("data", &[]),
-    ("rules", &["shard"]),
+    ("rules", &["cluster::control", "shard"]),
     ("entrance", &["observe"]),
     ("reload", &["entrance", "observe", "tokens"]),
     ("config", &["entrance", "rules", "tokens"]),

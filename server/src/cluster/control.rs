@@ -177,8 +177,16 @@ impl Control {
     /// # Errors
     /// [`ProposeError`]: nobody knows what became of it.
     pub async fn propose(&self, what: What) -> Result<Outcome, ProposeError> {
+        self.propose_at(self.clock.now_us(), what).await
+    }
+
+    /// The same, of a change that was made at another instant.
+    ///
+    /// # Errors
+    /// [`ProposeError`].
+    pub async fn propose_at(&self, at_us: u64, what: What) -> Result<Outcome, ProposeError> {
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| ProposeError::Busy)?;
-        let change = Change::new(self.clock.now_us(), what);
+        let change = Change::new(at_us, what);
         let (answer, answered) = oneshot::channel();
         let proposal = Proposal { change, answer, _place: place };
         self.proposals.send(proposal).await.map_err(|_| ProposeError::Stopping)?;

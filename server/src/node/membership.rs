@@ -71,6 +71,11 @@ impl Membership {
         Ok(Membership { control, member, thread, draining })
     }
 
+    /// Whether the node is the only member.
+    pub(super) fn is_alone(&self) -> bool {
+        self.control.state().members().len() == 1
+    }
+
     /// What places keys and tells them apart, in this cluster.
     pub(super) fn seeds(&self) -> Seeds {
         let change::Seeds { placement, identity } = self.cluster_seeds();

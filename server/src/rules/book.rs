@@ -65,7 +65,7 @@ impl Book {
     }
 
     /// The editions, newest first.
-    pub fn editions(&self) -> impl Iterator<Item = &Arc<Edition>> {
+    pub fn editions(&self) -> impl DoubleEndedIterator<Item = &Arc<Edition>> {
         self.editions.iter().rev()
     }
 

@@ -1,14 +1,15 @@
 //! What a push says, and what becomes of it.
 
-use std::io;
-
 use tallyring_protocol::RulesVersion;
 use tallyring_protocol::rules::RuleSet;
 
-use super::edition::{Edition, Imprint, Label};
+use super::edition::Label;
 use super::live::Live;
 use super::text::{Fault, Faults, Text};
 use super::tier::Tier;
+use crate::cluster::control::desk::ProposeError;
+use crate::cluster::control::outcome::Refusal;
+use crate::cluster::control::packed::TooLong;
 
 /// A document on its way to be live.
 #[derive(Clone, Debug)]
@@ -24,10 +25,9 @@ pub struct Push {
 }
 
 impl Push {
-    /// The edition that this push of `text` becomes.
-    pub(super) fn edition(&self, version: u64, text: Text, now_us: u64) -> Edition {
-        let (author, comment) = (self.author.clone(), self.comment.clone());
-        Edition { imprint: Imprint { version, published_at_us: now_us, author, comment }, text }
+    /// Whether it can be made again over `live`, which came first: a part of a document can, if its author allows it.
+    pub(super) fn may_follow(&self, live: RulesVersion) -> bool {
+        matches!(self.change, Change::Tier(..)) && self.expect.allows(live)
     }
 }
 
@@ -81,6 +81,19 @@ impl Expect {
             Expect::OneOf(versions) => versions.contains(&live),
         }
     }
+
+    /// The versions, if it is not whatever.
+    pub fn versions(&self) -> Option<&[RulesVersion]> {
+        match self {
+            Expect::Anything => None,
+            Expect::OneOf(versions) => Some(versions),
+        }
+    }
+
+    /// The newest of them.
+    pub(super) fn newest(&self) -> Option<RulesVersion> {
+        self.versions()?.iter().copied().max()
+    }
 }
 
 /// What became of a push.
@@ -106,12 +119,13 @@ pub enum PublishError {
         /// What is live.
         live: RulesVersion,
     },
-    /// It cannot be written down.
+    /// It is too long to travel between nodes.
     #[error(transparent)]
-    Write(#[from] WriteError),
+    TooLong(#[from] TooLong),
+    /// All nodes agree that they do not want it.
+    #[error("the rules were refused: {0}")]
+    Refused(Refusal),
+    /// No majority of the nodes has answered: nobody knows whether it comes into force yet.
+    #[error("the rules could not be agreed on: {0}")]
+    NotAgreed(#[from] ProposeError),
 }
-
-/// A disk that does not take an edition.
-#[derive(Debug, thiserror::Error)]
-#[error("the rules cannot be written down: {0}")]
-pub struct WriteError(#[from] io::Error);

@@ -1,7 +1,5 @@
-//! Where editions survive a restart: one file each, in a folder of their own.
-//!
-//! An edition is written beside its place, brought to the disk, moved into its place, and the folder is brought to the
-//! disk: only then is it published. Whenever the machine stops, an edition is there whole or not at all.
+//! The folder in which editions stood before nodes agreed on them: it is read once, when a data folder of that time gets a
+//! control plane, and then it is no more.
 //!
 //! ```text
 //! tallyring rules 1 <SHA-256 of all that follows this line>
@@ -9,17 +7,24 @@
 //! …the text, as it was published…
 //! ```
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
 
 use super::book::{Book, EDITIONS_MAX};
 use super::edition::{COMMENT_BYTES_MAX, Edition, Imprint};
+use crate::cluster::control::Control;
+use crate::cluster::control::change::{Publish, What};
+use crate::cluster::control::desk::ProposeError;
+use crate::cluster::control::packed::{Packed, TooLong};
 use crate::sys::file::{self, FileError};
+
+/// Its name inside a node's data folder.
+const FOLDER: &str = "rules";
 
 /// The first words of a file.
 const MAGIC: &str = "tallyring rules 1 ";
@@ -27,19 +32,18 @@ const MAGIC: &str = "tallyring rules 1 ";
 /// What the name of an edition's file ends with.
 const EXTENSION: &str = "rules";
 
-/// Where an edition is written before it is moved into its place.
-const DRAFT: &str = "draft";
-
 /// Longest file, in bytes: the longest text, and a header whose every character was escaped.
 const FILE_BYTES_MAX: usize = RULES_BYTES_MAX + 8 * COMMENT_BYTES_MAX;
 
 /// Files looked at: the history, and what a stop in the middle of forgetting may have left.
 const FILES_MAX: usize = 4 * EDITIONS_MAX;
 
-/// A folder of editions.
+/// What stood in the folder.
 #[derive(Debug)]
 pub struct Shelf {
     folder: PathBuf,
+    files: Vec<PathBuf>,
+    book: Book,
 }
 
 /// A folder that cannot be used.
@@ -52,6 +56,25 @@ pub struct ShelfError {
     pub reason: String,
 }
 
+/// Why editions are not the control plane's yet; the next start tries again.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The folder cannot be used.
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
+    /// An edition is too long.
+    #[error("version {version} of the rules: {reason}")]
+    TooLong {
+        /// Which one.
+        version: u64,
+        /// How long it is.
+        reason: TooLong,
+    },
+    /// The control plane does not take them.
+    #[error("the rules of the data folder: {0}")]
+    NotAgreed(#[from] ProposeError),
+}
+
 #[allow(clippy::needless_pass_by_value, reason = "errors are handed over where they are made")]
 impl ShelfError {
     fn new(path: &Path, reason: impl ToString) -> ShelfError {
@@ -60,7 +83,8 @@ impl ShelfError {
 }
 
 /// The second line of a file.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(serde::Serialize))]
 struct Header {
     lineage: u64,
     #[serde(flatten)]
@@ -68,90 +92,102 @@ struct Header {
 }
 
 impl Shelf {
-    /// Opens a folder, which is made if it is not there, and reads what stands in it.
+    /// Reads the shelf of a node's data folder; `None` if there is none.
     ///
     /// # Errors
-    /// [`ShelfError`] names the file that is damaged, or the folder that cannot be read or written.
-    pub fn open(folder: &Path) -> Result<(Shelf, Book), ShelfError> {
-        file::make_folder(folder).map_err(|error| ShelfError::new(folder, error))?;
-        let shelf = Shelf { folder: folder.to_owned() };
-        let book = shelf.read()?;
-        Ok((shelf, book))
-    }
-
-    /// Writes an edition; when this returns, it survives the end of the machine.
-    ///
-    /// # Errors
-    /// The disk is full, broken, or not ours. The edition may be there after a restart all the same.
-    pub fn write(&self, lineage: u64, edition: &Edition) -> io::Result<()> {
-        let draft = self.folder.join(DRAFT);
-        // Whatever has the draft's name is none of ours, or half of one: never written through, be it a link or a pipe.
-        match fs::remove_file(&draft) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+    /// [`ShelfError`] names the file that is damaged, or the folder that cannot be read.
+    pub fn open(data: &Path) -> Result<Option<Shelf>, ShelfError> {
+        let folder = data.join(FOLDER);
+        match fs::symlink_metadata(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            _ => Shelf::read(folder).map(Some),
         }
-        let mut file = File::create_new(&draft)?;
-        file.write_all(&encode(lineage, edition))?;
-        file.sync_all()?;
-        fs::rename(&draft, self.place(edition.imprint.version))?;
-        File::open(&self.folder)?.sync_all()
     }
 
-    /// Removes an edition that is forgotten.
+    /// Has the control plane take the editions, with their dates and authors, and removes them.
+    ///
+    /// A stop in the middle is made good at the next start. A node that is not the only member of its cluster leaves them
+    /// where they are: the others have rules of their own.
     ///
     /// # Errors
-    /// It cannot be removed; it is then forgotten at the next start.
-    pub fn remove(&self, version: u64) -> io::Result<()> {
-        fs::remove_file(self.place(version))
+    /// [`ImportError`].
+    pub async fn import(self, control: &Control) -> Result<(), ImportError> {
+        let state = control.state();
+        let editions: Vec<_> = self.book.editions().rev().collect(); // oldest first
+        let taken = match state.rules().live() {
+            None => Some(0),
+            Some(live) => editions.iter().position(|of| of.imprint == live.imprint).map(|last| last + 1),
+        };
+        let Some(taken) = taken.filter(|_| state.members().len() == 1) else {
+            tracing::warn!(folder = %self.folder.display(), "the cluster has rules of its own: remove this folder");
+            return Ok(());
+        };
+        for edition in &editions[taken..] {
+            control.propose_at(edition.imprint.published_at_us, publish(edition)?).await?;
+        }
+        tracing::info!(versions = self.files.len(), "the rules of the data folder are the control plane's now");
+        self.remove();
+        Ok(())
     }
 
-    /// Twenty digits, so that the order of names is the order of versions.
-    fn place(&self, version: u64) -> PathBuf {
-        self.folder.join(format!("{version:020}.{EXTENSION}"))
+    /// Removes what was taken. What cannot be removed is of no use any more, and does no harm.
+    fn remove(self) {
+        let removed = self.files.iter().try_for_each(fs::remove_file);
+        let draft = self.folder.join("draft"); // half of one that nobody was told of
+        let removed = removed.map(|()| drop(fs::remove_file(draft))).and_then(|()| fs::remove_dir(&self.folder));
+        if let Err(error) = removed {
+            tracing::warn!(%error, folder = %self.folder.display(), "remove this folder: its rules were taken");
+        }
     }
 
-    fn read(&self) -> Result<Book, ShelfError> {
+    fn read(folder: PathBuf) -> Result<Shelf, ShelfError> {
         let mut lineage = None;
         let mut editions = Vec::new();
-        for path in self.files()? {
-            let (of, edition) = read_file(&path)?;
+        let files = files(&folder)?;
+        for path in &files {
+            let (of, edition) = read_file(path)?;
             if *lineage.get_or_insert(of) != of {
                 let reason = "is from another history than the files before it: move the files of one of them away";
-                return Err(ShelfError::new(&path, reason));
+                return Err(ShelfError::new(path, reason));
             }
-            if self.place(edition.imprint.version) != path {
+            if place(&folder, edition.imprint.version) != *path {
                 let reason = format!("holds version {}: give the file its name back", edition.imprint.version);
-                return Err(ShelfError::new(&path, reason));
+                return Err(ShelfError::new(path, reason));
             }
             editions.push(edition);
         }
-        Book::from_editions(lineage.unwrap_or(0), editions)
-            .map_err(|gap| ShelfError::new(&self.folder, format!("{gap}: put the missing file back")))
-    }
-
-    /// The files of editions, in the order of their versions.
-    fn files(&self) -> Result<Vec<PathBuf>, ShelfError> {
-        let broken = |error: io::Error| ShelfError::new(&self.folder, error);
-        let mut files = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(broken)? {
-            let path = entry.map_err(broken)?.path();
-            if path.extension().is_some_and(|extension| extension == EXTENSION) {
-                files.push(path);
-            }
-            if files.len() > FILES_MAX {
-                return Err(ShelfError::new(&self.folder, format!("holds more than {FILES_MAX} versions")));
-            }
-        }
-        files.sort();
-        Ok(files)
+        let book = Book::from_editions(lineage.unwrap_or(0), editions)
+            .map_err(|gap| ShelfError::new(&folder, format!("{gap}: put the missing file back")))?;
+        Ok(Shelf { folder, files, book })
     }
 }
 
-fn encode(lineage: u64, edition: &Edition) -> Vec<u8> {
-    let header = Header { lineage, imprint: edition.imprint.clone() };
-    let header = serde_json::to_string(&header).expect("numbers and texts have a JSON form");
-    let body = format!("{header}\n{}", edition.text.as_str());
-    format!("{MAGIC}{}\n{body}", hex(&Sha256::digest(body.as_bytes()))).into_bytes()
+fn publish(edition: &Edition) -> Result<What, ImportError> {
+    let Imprint { version, author, comment, .. } = edition.imprint.clone();
+    let text = Packed::new(&edition.text).map_err(|reason| ImportError::TooLong { version, reason })?;
+    Ok(What::Publish(Publish { text, author, comment, expect: None }))
+}
+
+/// Twenty digits, so that the order of names is the order of versions.
+fn place(folder: &Path, version: u64) -> PathBuf {
+    folder.join(format!("{version:020}.{EXTENSION}"))
+}
+
+/// The files of editions, in the order of their versions.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, ShelfError> {
+    let broken = |error: io::Error| ShelfError::new(folder, error);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(broken)? {
+        let path = entry.map_err(broken)?.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            files.push(path);
+        }
+        if files.len() > FILES_MAX {
+            return Err(ShelfError::new(folder, format!("holds more than {FILES_MAX} versions")));
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -182,40 +218,48 @@ fn decode(text: &str) -> Result<(u64, Edition), &'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    fn encode(lineage: u64, edition: &Edition) -> Vec<u8> {
+        let header = Header { lineage, imprint: edition.imprint.clone() };
+        let header = serde_json::to_string(&header).expect("numbers and texts have a JSON form");
+        let body = format!("{header}\n{}", edition.text.as_str());
+        format!("{MAGIC}{}\n{body}", hex(&Sha256::digest(body.as_bytes()))).into_bytes()
+    }
 
     fn edition(version: u64, text: &str) -> Edition {
         let (author, comment) = ("alice, from 127.0.0.1".into(), "why \"not\"".into());
-        Edition { imprint: Imprint { version, published_at_us: 5, author, comment }, text: text.to_owned().into() }
+        let published_at_us = 4 + version;
+        Edition { imprint: Imprint { version, published_at_us, author, comment }, text: text.to_owned().into() }
     }
 
-    /// A folder with three versions in it.
-    fn three() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
-        let (shelf, _) = Shelf::open(dir.path()).unwrap();
-        for version in 1..=3 {
-            shelf.write(9, &edition(version, &format!("text {version}\n\n# käse\n"))).unwrap();
+    fn put(dir: &Path, lineage: u64, edition: &Edition) {
+        fs::write(place(dir, edition.imprint.version), encode(lineage, edition)).unwrap();
+    }
+
+    /// A data folder with these versions in it.
+    pub(in super::super) fn with(versions: impl IntoIterator<Item = u64>) -> tempfile::TempDir {
+        let data = tempfile::tempdir().unwrap();
+        fs::create_dir(data.path().join(FOLDER)).unwrap();
+        for version in versions {
+            put(&data.path().join(FOLDER), 5, &edition(version, &format!("# version {version}\n\n# käse\n")));
         }
-        dir
+        data
     }
 
     #[test]
-    fn what_was_written_is_there_after_a_restart() {
-        let dir = three();
-        let (_, book) = Shelf::open(dir.path()).unwrap();
-        assert_eq!((book.version().lineage, book.version().version), (9, 3));
+    fn what_was_written_is_read() {
+        let data = with(1..=3);
+        let Shelf { book, .. } = Shelf::open(data.path()).unwrap().unwrap();
+        assert_eq!((book.version().lineage, book.version().version), (5, 3));
         let texts: Vec<&str> = book.editions().map(|edition| edition.text.as_str()).collect();
-        assert_eq!(texts, ["text 3\n\n# käse\n", "text 2\n\n# käse\n", "text 1\n\n# käse\n"]);
-        assert_eq!(**book.live().unwrap(), edition(3, "text 3\n\n# käse\n"));
+        assert_eq!(texts, [3, 2, 1].map(|version| format!("# version {version}\n\n# käse\n")));
     }
 
     #[test]
-    fn an_edition_that_was_not_moved_into_its_place_is_none() {
-        let dir = three();
-        let whole = encode(9, &edition(4, "text 4"));
-        fs::write(dir.path().join(DRAFT), &whole[..whole.len() - 1]).unwrap();
-        assert_eq!(Shelf::open(dir.path()).unwrap().1.version().version, 3);
+    fn a_folder_of_today_has_no_shelf() {
+        assert!(Shelf::open(tempfile::tempdir().unwrap().path()).unwrap().is_none());
     }
 
     #[test]
@@ -231,12 +275,12 @@ mod tests {
         assert!(decode(std::str::from_utf8(&whole).unwrap()).is_ok());
     }
 
-    /// Changes a folder with three versions, and returns why it cannot be opened any more.
+    /// Changes a shelf with three versions, and returns why it cannot be read any more.
     fn check(change: impl FnOnce(&Path), expect: &str) {
-        let dir = three();
-        change(dir.path());
-        let error = Shelf::open(dir.path()).unwrap_err().to_string();
-        let error = error.replace(&dir.path().display().to_string(), "D");
+        let data = with(1..=3);
+        change(&data.path().join(FOLDER));
+        let error = Shelf::open(data.path()).unwrap_err().to_string();
+        let error = error.replace(&data.path().join(FOLDER).display().to_string(), "D");
         assert!(error.starts_with(expect), "{error}");
     }
 
@@ -249,10 +293,7 @@ mod tests {
             |dir| fs::rename(dir.join(name(3)), dir.join(name(4))).unwrap(),
             &format!("D/{}: holds version 3", name(4)),
         );
-        check(
-            |dir| fs::write(dir.join(name(3)), encode(8, &edition(3, "x"))).unwrap(),
-            &format!("D/{}: is from another history", name(3)),
-        );
+        check(|dir| put(dir, 8, &edition(3, "x")), &format!("D/{}: is from another history", name(3)));
         check(
             |dir| fs::write(dir.join(name(4)), vec![b'x'; FILE_BYTES_MAX + 1]).unwrap(),
             &format!("D/{}: is longer than any", name(4)),
@@ -268,26 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_through_what_has_the_name_of_the_draft() {
-        let dir = three();
-        let (shelf, _) = Shelf::open(dir.path()).unwrap();
-        let (draft, other) = (dir.path().join(DRAFT), dir.path().join("other"));
-        fs::write(&other, "mine").unwrap();
-        std::os::unix::fs::symlink(&other, &draft).unwrap();
-        shelf.write(9, &edition(4, "text")).unwrap();
-        pipe(&draft);
-        shelf.write(9, &edition(5, "text")).unwrap();
-        assert_eq!(fs::read_to_string(&other).unwrap(), "mine");
-        assert_eq!(Shelf::open(dir.path()).unwrap().1.version().version, 5);
-        fs::create_dir(&draft).unwrap();
-        assert!(shelf.write(9, &edition(6, "text")).is_err());
-    }
-
-    #[test]
     fn the_oldest_may_be_missing() {
-        let dir = three();
-        let (shelf, _) = Shelf::open(dir.path()).unwrap();
-        shelf.remove(1).unwrap();
-        assert_eq!(Shelf::open(dir.path()).unwrap().1.editions().count(), 2);
+        assert_eq!(Shelf::open(with(2..=3).path()).unwrap().unwrap().book.editions().count(), 2);
     }
 }

@@ -1,11 +1,26 @@
 //! The rules of a store, without HTTP and without processes.
 
+use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicU64;
 
-use super::publish::{Change, Expect};
+use tallyring_protocol::NodeId;
+use tokio_util::sync::CancellationToken;
+
+use super::publish::{Change, Expect, PublishError, Push};
+use super::shelf::Shelf;
 use super::text::Text;
 use super::tier::Tier;
 use super::*;
+use crate::cluster::control::ControlSetup;
+use crate::cluster::control::begin::Beginning;
+use crate::cluster::control::change::{Publish, Seeds, What};
+use crate::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use crate::cluster::control::packed::Packed;
+use crate::cluster::control::raft::store::Store;
+use crate::cluster::control::state::FEATURE_LEVEL;
+use crate::cluster::control::timing::Timing;
+use crate::sys::clock::Clock;
+use crate::sys::net::Bound;
 
 /// An instant at which a history begins.
 const BEGAN_US: u64 = 1_700_000_000_000_000;
@@ -45,110 +60,201 @@ fn limits(rules: &Rules) -> Vec<(String, u64)> {
     rules.live().set.document().rule.iter().map(|rule| (rule.id.clone(), rule.limit.unwrap_or(0))).collect()
 }
 
-fn open(dir: &tempfile::TempDir) -> Rules {
-    Rules::open(clock(), Some(dir.path())).expect("a folder of its own")
+/// A node's control plane alone; it ends when nobody can propose anything any more.
+async fn control(store: Store) -> (Control, CancellationToken) {
+    let listener = Bound::listen((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+    let at = || "127.0.0.1:1".to_owned();
+    let member = Member {
+        id: NodeId(1),
+        key: NodeKey(0),
+        addresses: Addresses { native: at(), http: at(), resp: at(), peer: at() },
+        zone: String::new(),
+        weight: 1,
+        shards: 1,
+        feature_level: FEATURE_LEVEL,
+        status: Status::Up,
+    };
+    let draining = CancellationToken::new();
+    let setup = ControlSetup {
+        store,
+        member,
+        beginning: Beginning::Found(Seeds { placement: [1; 16], identity: [2; 16] }),
+        listener,
+        token: "".into(),
+        tokens: Arc::default(),
+        clock: clock(),
+        timing: Timing::default(),
+        draining: draining.clone(),
+    };
+    (Control::start(setup).await.unwrap().0, draining)
 }
 
-fn memory() -> Rules {
-    Rules::open(clock(), None).expect("memory has no faults")
+async fn memory() -> Arc<Rules> {
+    Arc::new(Rules::open(control(Store::in_memory()).await.0).unwrap())
 }
 
-#[test]
-fn a_store_begins_without_rules_and_counts_versions_from_one() {
-    let rules = memory();
+#[tokio::test]
+async fn a_store_begins_without_rules_and_counts_versions_from_one() {
+    let rules = memory().await;
     assert_eq!((rules.live().version, &*rules.live().json), (RulesVersion::NONE, "{}"));
-    let first = rules.publish(&document(rule("a", 1))).unwrap();
+    let first = rules.publish(document(rule("a", 1))).await.unwrap();
     assert_eq!((first.version, first.is_new), (version(1), true));
-    assert_eq!(rules.publish(&document(rule("a", 2))).unwrap().version, version(2));
+    assert_eq!(rules.publish(document(rule("a", 2))).await.unwrap().version, version(2));
     assert_eq!(limits(&rules), [("a".to_owned(), 2)]);
 }
 
-#[test]
-fn the_same_text_again_is_no_new_version() {
-    let rules = memory();
-    rules.publish(&document(rule("a", 1))).unwrap();
-    let again = rules.publish(&document(rule("a", 1))).unwrap();
+#[tokio::test]
+async fn the_same_text_again_is_no_new_version() {
+    let rules = memory().await;
+    rules.publish(document(rule("a", 1))).await.unwrap();
+    let again = rules.publish(document(rule("a", 1))).await.unwrap();
     assert_eq!((again.version, again.is_new), (version(1), false));
     assert_eq!(rules.history().len(), 1);
 }
 
-#[test]
-fn of_two_pushes_over_the_same_version_one_goes_through() {
-    let rules = memory();
+#[tokio::test]
+async fn of_two_pushes_over_the_same_version_one_goes_through() {
+    let rules = memory().await;
     let over_none = |limit| push(Change::Document(text(rule("a", limit))), Expect::OneOf(vec![RulesVersion::NONE]));
-    assert!(rules.publish(&over_none(1)).is_ok());
-    let late = rules.publish(&over_none(2)).unwrap_err();
+    assert!(rules.publish(over_none(1)).await.is_ok());
+    let late = rules.publish(over_none(2)).await.unwrap_err();
     assert!(matches!(late, PublishError::Conflict { live } if live == version(1)), "{late}");
     assert_eq!(limits(&rules), [("a".to_owned(), 1)]);
 }
 
-#[test]
-fn a_document_that_makes_no_sense_changes_nothing() {
-    let rules = memory();
-    rules.publish(&document(rule("a", 1))).unwrap();
+#[tokio::test]
+async fn a_document_that_makes_no_sense_changes_nothing() {
+    let rules = memory().await;
+    rules.publish(document(rule("a", 1))).await.unwrap();
     for bad in ["[[rule]", "rule = 7", "[[rule]]\nid = \"a\"", "unknown = 1", &(rule("a", 1) + &rule("a", 2))] {
-        let error = rules.publish(&document(bad)).unwrap_err();
+        let error = rules.publish(document(bad)).await.unwrap_err();
         assert!(matches!(error, PublishError::Faults(_)), "{bad}: {error}");
         assert_eq!((rules.live().version, limits(&rules)), (version(1), vec![("a".to_owned(), 1)]));
     }
 }
 
-#[test]
-fn a_restart_keeps_version_text_and_history() {
+#[tokio::test]
+async fn a_restart_keeps_version_text_and_history() {
     let dir = tempfile::tempdir().unwrap();
-    let before = open(&dir);
-    before.publish(&document(rule("a", 1))).unwrap();
-    before.publish(&document(rule("a", 2))).unwrap();
-    let after = open(&dir);
+    let open = async || control(Store::open(dir.path()).unwrap()).await;
+    let (before, draining) = open().await;
+    let rules = Arc::new(Rules::open(before).unwrap());
+    rules.publish(document(rule("a", 1))).await.unwrap();
+    rules.publish(document(rule("a", 2))).await.unwrap();
+    let history = rules.history();
+    draining.cancel();
+    rules.control.states().wait_for(|_| false).await.unwrap_err(); // until it has ended
+    let after = Arc::new(Rules::open(open().await.0).unwrap());
     assert_eq!((after.live().version, limits(&after)), (version(2), vec![("a".to_owned(), 2)]));
-    assert_eq!(after.history(), before.history());
+    assert_eq!(after.history(), history);
     assert_eq!(after.edition(1).unwrap().text, text(rule("a", 1)));
-    assert_eq!(after.publish(&document(rule("a", 3))).unwrap().version, version(3));
+    assert_eq!(after.publish(document(rule("a", 3))).await.unwrap().version, version(3));
 }
 
-#[test]
-fn what_cannot_be_written_down_is_not_live() {
-    let dir = tempfile::tempdir().unwrap();
-    let rules = open(&dir);
-    rules.publish(&document(rule("a", 1))).unwrap();
-    std::fs::remove_dir_all(dir.path().join(FOLDER)).unwrap();
-    let error = rules.publish(&document(rule("a", 2))).unwrap_err();
-    assert!(matches!(error, PublishError::Write(_)), "{error}");
+#[tokio::test]
+async fn what_is_not_agreed_on_is_not_live() {
+    let (control, draining) = control(Store::in_memory()).await;
+    let rules = Arc::new(Rules::open(control).unwrap());
+    rules.publish(document(rule("a", 1))).await.unwrap();
+    draining.cancel();
+    let error = rules.publish(document(rule("a", 2))).await.unwrap_err();
+    assert!(matches!(error, PublishError::NotAgreed(_)), "{error}");
     assert_eq!((rules.live().version, limits(&rules)), (version(1), vec![("a".to_owned(), 1)]));
 }
 
-#[test]
-fn the_rules_of_a_tier_are_replaced_where_they_stood() {
-    let rules = memory();
+#[tokio::test]
+async fn what_others_publish_is_live_here_too() {
+    let rules = memory().await;
+    let following = tokio::spawn(Arc::clone(&rules).follow());
+    let publish = |text: &str| {
+        let text = Packed::new(&text.to_owned().into()).unwrap();
+        What::Publish(Publish { text, author: "b".into(), comment: "".into(), expect: None })
+    };
+    rules.control.propose(publish(&rule("a", 7))).await.unwrap();
+    rules.changed().await;
+    assert_eq!((rules.live().version, limits(&rules)), (version(1), vec![("a".to_owned(), 7)]));
+    // Another version of the program may understand what this one does not.
+    rules.control.propose(publish("not understood here")).await.unwrap();
+    assert_eq!((rules.live().version, rules.agreed()), (version(1), version(2)), "the last good one stays");
+    let error = Rules::open(rules.control.clone()).unwrap_err().to_string();
+    assert!(error.starts_with("version 2 of the rules is not understood by this program: 1: "), "{error}");
+    assert_eq!(rules.publish(document(rule("a", 8))).await.unwrap().version, version(3));
+    following.abort();
+}
+
+#[tokio::test]
+async fn pushes_to_two_tiers_at_once_both_go_through() {
+    let rules = memory().await;
+    let tier = |name: &str| push(Change::Tier(Tier::new(name), text(tiered(name, name, 1))), Expect::Anything);
+    let (one, other) = tokio::join!(rules.publish(tier("free")), rules.publish(tier("pro")));
+    assert_eq!(one.unwrap().version.version + other.unwrap().version.version, 3);
+    assert_eq!(limits(&rules).len(), 2);
+}
+
+#[tokio::test]
+async fn the_versions_of_an_old_folder_are_taken_once() {
+    let data = shelf::tests::with(1..=3);
+    let (control, _) = control(Store::in_memory()).await;
+    for _ in 0..2 {
+        if let Some(shelf) = Shelf::open(data.path()).unwrap() {
+            shelf.import(&control).await.unwrap();
+        }
+        let book = control.state().rules().clone();
+        assert_eq!(book.version(), RulesVersion { lineage: 5, version: 3 });
+        let dates: Vec<u64> = book.editions().map(|edition| edition.imprint.published_at_us).collect();
+        assert_eq!(dates, [7, 6, 5]);
+        assert!(!data.path().join("rules").exists(), "the folder is no more");
+    }
+}
+
+#[tokio::test]
+async fn an_import_goes_on_where_it_stopped() {
+    let (first, all) = (shelf::tests::with(1..=2), shelf::tests::with(1..=3));
+    let (control, _) = control(Store::in_memory()).await;
+    for data in [&first, &all] {
+        Shelf::open(data.path()).unwrap().unwrap().import(&control).await.unwrap();
+    }
+    assert_eq!(control.state().rules().version().version, 3);
+    // What has nothing to do with what is live stays where it is.
+    let other = shelf::tests::with(5..=6);
+    Shelf::open(other.path()).unwrap().unwrap().import(&control).await.unwrap();
+    assert_eq!(control.state().rules().version().version, 3);
+    assert!(other.path().join("rules").exists());
+}
+
+#[tokio::test]
+async fn the_rules_of_a_tier_are_replaced_where_they_stood() {
+    let rules = memory().await;
     let whole = tiered("f1", "free", 1) + &tiered("p", "pro", 9) + &tiered("f2", "free", 2) + &rule("all", 100);
-    rules.publish(&document(whole)).unwrap();
+    rules.publish(document(whole)).await.unwrap();
     let free = Tier::new("free");
     let ids = |document: tallyring_protocol::rules::Document| {
         document.rule.into_iter().map(|rule| rule.id).collect::<Vec<_>>()
     };
     assert_eq!(ids(free.of(&rules.live())), ["f1", "f2"]);
-    rules.publish(&push(Change::Tier(free.clone(), text(tiered("f3", "free", 3))), Expect::Anything)).unwrap();
+    rules.publish(push(Change::Tier(free.clone(), text(tiered("f3", "free", 3))), Expect::Anything)).await.unwrap();
     let expect = [("f3", 3), ("p", 9), ("all", 100)].map(|(id, limit)| (id.to_owned(), limit));
     assert_eq!(limits(&rules), expect);
-    rules.publish(&push(Change::Tier(free.clone(), text("")), Expect::Anything)).unwrap();
+    rules.publish(push(Change::Tier(free.clone(), text("")), Expect::Anything)).await.unwrap();
     assert_eq!(limits(&rules).len(), 2, "a tier may have no rules of its own");
-    rules.publish(&push(Change::Tier(free, text(tiered("f4", "free", 4))), Expect::Anything)).unwrap();
+    rules.publish(push(Change::Tier(free, text(tiered("f4", "free", 4))), Expect::Anything)).await.unwrap();
     assert_eq!(limits(&rules)[2], ("f4".to_owned(), 4));
 }
 
-#[test]
-fn the_rules_of_a_tier_speak_of_that_tier_alone() {
-    let rules = memory();
-    let check = |rules_of_tier: String, expect: &str| {
+#[tokio::test]
+async fn the_rules_of_a_tier_speak_of_that_tier_alone() {
+    let rules = memory().await;
+    for (rules_of_tier, expect) in [
+        (
+            tiered("a", "pro", 1),
+            "rule[0].match.tier: \"pro\" is another tier: every rule here has to say tier = \"free\"",
+        ),
+        (rule("a", 1), "rule[0].match.tier: missing: every rule here has to say tier = \"free\""),
+        ("[defaults]\nenforce = false\n".into(), "defaults: are not a tier's: change them in the whole document"),
+    ] {
         let change = Change::Tier(Tier::new("free"), text(rules_of_tier));
-        let error = rules.publish(&push(change, Expect::Anything)).unwrap_err();
+        let error = rules.publish(push(change, Expect::Anything)).await.unwrap_err();
         assert_eq!(error.to_string(), expect);
-    };
-    check(
-        tiered("a", "pro", 1),
-        "rule[0].match.tier: \"pro\" is another tier: every rule here has to say tier = \"free\"",
-    );
-    check(rule("a", 1), "rule[0].match.tier: missing: every rule here has to say tier = \"free\"");
-    check("[defaults]\nenforce = false\n".into(), "defaults: are not a tier's: change them in the whole document");
+    }
     assert_eq!(rules.live().version, RulesVersion::NONE);
 }

@@ -88,9 +88,16 @@ impl From<PublishError> for Problem {
                 ..Problem::new(StatusCode::PRECONDITION_FAILED, detail)
             }
             .with(header::ETAG, super::etag::of(live)),
-            PublishError::Write(_) => {
-                Problem { title: "Nothing has changed", ..Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail) }
+            PublishError::TooLong(_) => Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail),
+            PublishError::Refused(_) => {
+                Problem { title: "Nothing has changed", ..Problem::new(StatusCode::CONFLICT, detail) }
             }
+            PublishError::NotAgreed(_) => Problem {
+                kind: "urn:tallyring:problem:not-agreed",
+                title: "The cluster has not agreed in time; what was live stays live",
+                ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+            }
+            .with(header::RETRY_AFTER, RETRY_AFTER_S),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! What pushes of rules have in common: their text, their author, what becomes of them.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::Query;
@@ -18,7 +16,6 @@ use super::caller::Admin;
 use super::problem::Problem;
 use crate::rules::publish::{Change, PublishError, Push};
 use crate::rules::text::{Fault, Text};
-use crate::sys::spawn;
 
 /// Who pushes and why, in the query.
 #[derive(Debug, Default, Deserialize)]
@@ -89,8 +86,7 @@ impl HttpDoor {
         let expect = super::etag::expected(headers, self.rules.live().version)?;
         let push =
             Push { change, author: author(&reason, admin).as_str().into(), comment: reason.comment.into(), expect };
-        let rules = Arc::clone(&self.rules);
-        let published = spawn::blocking(move || rules.publish(&push)).await?;
+        let published = self.rules.publish(push).await?;
         let RulesVersion { lineage, version } = published.version;
         let answer = Answer { version, lineage, changed: published.is_new, warnings: published.warnings };
         Ok(([(header::ETAG, super::etag::of(published.version))], Json(answer)).into_response())

@@ -2,6 +2,7 @@
 //! is on the disk when the call returns.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -100,7 +101,7 @@ impl From<redb::Error> for StoreFault {
         match error {
             redb::Error::DatabaseAlreadyOpen => StoreFault::Locked,
             redb::Error::Corrupted(reason) => StoreFault::Damaged { reason },
-            redb::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+            redb::Error::Io(error) if matches!(error.kind(), ErrorKind::InvalidData | ErrorKind::UnexpectedEof) => {
                 StoreFault::Damaged { reason: error.to_string() }
             }
             other => StoreFault::Disk(other),

@@ -136,6 +136,7 @@ const BAD_QUERY: (u16, &str) = (400, "The document or the query is wrong; nothin
 const UNREADABLE: (u16, &str) = (406, "Rules are TOML or JSON.");
 const CONFLICT: (u16, &str) = (412, "Other rules are live than the request expects; nothing has changed.");
 const OVER_WHAT: (u16, &str) = (428, "If-Match is missing.");
+const NOT_AGREED: (u16, &str) = (503, "No majority of the cluster has answered in time; what was live stays live.");
 const UNWRITTEN: (u16, &str) = (500, "The disk does not take it; nothing has changed.");
 
 pub(super) const OPERATIONS: &[Operation] = &[
