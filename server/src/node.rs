@@ -296,7 +296,7 @@ impl Parts {
         }
         let Listeners { native, resp, http } = listeners;
         threads.push(self.start_acceptor(config, membership, native, resp, later)?);
-        threads.push(self.start_http(config, http)?);
+        threads.push(self.start_http(config, membership, http)?);
         Ok(threads)
     }
 
@@ -376,12 +376,13 @@ impl Parts {
         })
     }
 
-    fn start_http(&self, config: &Config, http: Bound) -> io::Result<Thread> {
+    fn start_http(&self, config: &Config, membership: &Membership, http: Bound) -> io::Result<Thread> {
         let quota = KeyQuota { shards: config.shards.get(), any_rule_max: bounds(config).rule_keys_max as u64 };
         let shards = Arc::new(Shards::new(Arc::clone(&self.mailboxes), self.seeds.clone(), quota));
         let door = HttpDoor {
             node: config.node_id.id(),
             view: Arc::clone(&self.view),
+            control: membership.control.clone(),
             mailboxes: Arc::clone(&self.mailboxes),
             pulses: self.pulses.clone(),
             clock: self.clock.clone(),

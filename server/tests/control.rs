@@ -32,7 +32,8 @@ struct Start {
 
 impl Start {
     fn founding() -> Start {
-        Start { store: Store::in_memory(), beginning: Beginning::Found(SEEDS), token: "p" }
+        let store = Store::on(redb::backends::InMemoryBackend::new()).unwrap();
+        Start { store, beginning: Beginning::Found(SEEDS), token: "p" }
     }
 
     fn joining(node: &Node) -> Start {
@@ -166,6 +167,29 @@ async fn a_second_node_of_one_number_is_not_taken_in() {
     let _second = Node::start(2, Start::joining(&first)).await.unwrap();
     let Err(error) = Node::start(2, Start::joining(&first)).await else { panic!("two nodes have one number") };
     assert!(error.to_string().starts_with("join: node 2 is a member already, from another data folder"), "{error}");
+}
+
+#[tokio::test]
+async fn a_node_that_keeps_nothing_stays_alone() {
+    let first = Node::start(1, Start { store: Store::in_memory(), ..Start::founding() }).await.unwrap();
+    let Err(error) = Node::start(2, Start::joining(&first)).await else { panic!("it was joined") };
+    let expect = "join: node 1 keeps nothing on a disk, so nobody can join it: start it with --data first";
+    assert_eq!(error.to_string(), expect);
+}
+
+#[tokio::test]
+async fn who_has_left_is_told_so_however_late() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Node::start(1, Start::founding()).await.unwrap();
+    let start = || Start { store: Store::open(dir.path()).unwrap(), ..Start::joining(&first) };
+    let second = Node::start(2, start()).await.unwrap();
+    second.stop().await;
+    first.control.propose(What::Leave(NodeId(2))).await.unwrap();
+    let Err(error) = Node::start(2, start()).await else { panic!("it came back by itself") };
+    let expect = "node 2 has left its cluster: to come back, it needs a new --data folder and --join";
+    assert_eq!(error.to_string(), expect);
+    Node::start(2, Start::joining(&first)).await.unwrap();
+    first.sees(|state| state.members().len() == 2).await;
 }
 
 #[tokio::test]

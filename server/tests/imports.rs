@@ -29,7 +29,18 @@ const MODULES: &[(&str, &[&str])] = &[
     ("acceptor", &["cluster", "entrance", "observe", "shard", "tokens"]),
     (
         "door",
-        &["cluster::status", "cluster::view", "entrance", "event", "limits", "observe", "rules", "shard", "tokens"],
+        &[
+            "cluster::control",
+            "cluster::status",
+            "cluster::view",
+            "entrance",
+            "event",
+            "limits",
+            "observe",
+            "rules",
+            "shard",
+            "tokens",
+        ],
     ),
     ("door/resp", &["shard::command"]),
     (

@@ -309,12 +309,13 @@ fn field_at(text: &str, line: usize) -> Option<&str> {
     Some(key.trim()).filter(|key| !key.is_empty())
 }
 
-/// What is logged: what TALLYRING_LOG says. Openraft tells of every single step, which is for whoever names it there.
+/// What is logged: what TALLYRING_LOG says. Openraft tells of every call to a node that is down, thirty times a second; what
+/// operators need of it is told by us.
 fn log_filter() -> EnvFilter {
     let said = std::env::var("TALLYRING_LOG").ok().filter(|said| EnvFilter::try_new(said).is_ok());
     let mut said = said.unwrap_or_else(|| "info".to_owned());
     if !said.contains("openraft") {
-        said.push_str(",openraft=warn");
+        said.push_str(",openraft=off");
     }
     EnvFilter::new(said)
 }

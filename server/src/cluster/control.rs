@@ -17,6 +17,7 @@ pub mod begin;
 pub mod change;
 pub mod codec;
 pub mod desk;
+mod farewell;
 pub mod member;
 pub mod outcome;
 pub mod packed;
@@ -87,6 +88,8 @@ pub struct Control {
     proposals: mpsc::Sender<Proposal>,
     places: Arc<Semaphore>,
     clock: Clock,
+    node: NodeId,
+    dismissed: watch::Receiver<bool>,
 }
 
 /// How a node stands among those that agree.
@@ -138,7 +141,10 @@ impl Control {
         setup.member.key = identity.key;
         let (machine, states) = Machine::open(setup.store.clone())?;
         let (tokens, token) = (Arc::clone(&setup.tokens), Arc::clone(&setup.token));
-        let introduction = Introduction { identity, token, tokens, states: states.clone() };
+        let (dismisses, dismissed) = watch::channel(false);
+        let dismisses = Arc::new(dismisses);
+        let introduction = Introduction { identity, token, tokens, states: states.clone(), dismissed: dismisses };
+        let node = identity.node;
         let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
         let (stands, standings) = watch::channel(Standing::default());
         let (begun, has_begun) = oneshot::channel();
@@ -146,7 +152,7 @@ impl Control {
         let thread =
             spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun))?;
         match has_begun.await {
-            Ok(Ok(())) => Ok((Control { states, standings, proposals, places, clock }, thread)),
+            Ok(Ok(())) => Ok((Control { states, standings, proposals, places, clock, node, dismissed }, thread)),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(BeginError::Stopped.into()),
         }
@@ -155,6 +161,24 @@ impl Control {
     /// What everybody agrees on, as far as this node knows.
     pub fn state(&self) -> Arc<State> {
         Arc::clone(&self.states.borrow())
+    }
+
+    /// Who this node is.
+    pub fn node(&self) -> NodeId {
+        self.node
+    }
+
+    /// Whether this node is a member of its cluster, as far as it knows.
+    pub fn is_member(&self) -> bool {
+        !*self.dismissed.borrow() && self.states.borrow().members().contains_key(&self.node)
+    }
+
+    /// Waits until this node is told that it has left.
+    pub async fn dismissed(&self) {
+        let mut dismissed = self.dismissed.clone();
+        if dismissed.wait_for(|is_dismissed| *is_dismissed).await.is_err() {
+            std::future::pending::<()>().await; // the control plane has ended: nobody will tell
+        }
     }
 
     /// Sees every state in turn; some may be skipped, the last one never.
@@ -206,6 +230,7 @@ async fn run(
     let ControlSetup { store, member, beginning, listener, clock, timing, draining, .. } = setup;
     let acks = Acks::default();
     let network = Network::new(introduction.clone(), acks.clone(), timing.heartbeat);
+    let is_lasting = store.is_lasting();
     let config = Arc::new(timing.raft_config());
     let raft = match Raft::new(member.id.0, config, network, Log::new(store), machine).await {
         Ok(raft) => raft,
@@ -215,7 +240,7 @@ async fn run(
         Ok(listener) => listener,
         Err(error) => return drop(begun.send(Err(BeginError::Broken(error.to_string())))),
     };
-    let desk = Desk { raft: raft.clone(), introduction: introduction.clone(), acks: acks.clone(), timing };
+    let desk = Desk { raft: raft.clone(), introduction: introduction.clone(), acks: acks.clone(), timing, is_lasting };
     tokio::spawn(reception::run(listener, introduction.clone(), desk.clone(), draining.clone()));
     tokio::spawn(steward::run(raft.clone(), introduction.states.clone(), acks, draining.clone()));
     tokio::spawn(stand(raft.clone(), stands));
@@ -227,6 +252,7 @@ async fn run(
     let goes_on = is_in.is_ok();
     if begun.send(is_in).is_ok() && goes_on {
         tokio::spawn(begin::announce(desk.clone(), member, clock, draining.clone()));
+        tokio::spawn(farewell::watch(desk.clone(), draining.clone()));
         tokio::select! {
             biased;
             () = draining.cancelled() => {}
@@ -276,6 +302,10 @@ async fn stand(raft: Raft, stands: watch::Sender<Standing>) {
         stands.send_if_modified(|known| {
             if let Some(fault) = standing.fault.as_ref().filter(|_| known.fault.is_none()) {
                 tracing::error!(%fault, "the control plane has ended: this node hears of no change any more");
+            }
+            if standing.leader != known.leader {
+                let (leader, term) = (standing.leader.map(|leader| leader.0), standing.term);
+                tracing::info!(leader, term, "the control plane has another leader");
             }
             let is_news = *known != standing;
             *known = standing;

@@ -82,6 +82,12 @@ impl View {
         Ok(())
     }
 
+    /// This node has left, and knows no topology without itself: it holds nothing from now on.
+    pub fn vacate(&self) {
+        let _replacing = self.replacing.lock();
+        self.replace(self.territory().vacated());
+    }
+
     fn replace(&self, territory: Territory) {
         self.current.store(Arc::new(territory));
         self.changed.notify_one();

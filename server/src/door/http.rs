@@ -41,6 +41,7 @@ use tokio_util::task::TaskTracker;
 
 use self::connection::Hall;
 use self::problem::Problem;
+use crate::cluster::control::Control;
 use crate::cluster::view::View;
 use crate::door::judge::Judge;
 use crate::door::shards::Shards;
@@ -70,6 +71,8 @@ pub struct HttpDoor {
     pub node: NodeId,
     /// The cluster as the node sees it.
     pub view: Arc<View>,
+    /// What all nodes agree on.
+    pub control: Control,
     /// The shards, to ask.
     pub mailboxes: Arc<[ShardMailbox]>,
     /// When each shard last said that it is alive, in microseconds of the clock.
@@ -156,16 +159,30 @@ async fn live(State(door): State<Arc<HttpDoor>>) -> Response {
 }
 
 async fn ready(State(door): State<Arc<HttpDoor>>) -> Response {
-    if door.draining.is_cancelled() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "draining\n").into_response();
-    }
-    match door.silent_shards() {
-        0 => (StatusCode::OK, "ready\n").into_response(),
-        silent => (StatusCode::SERVICE_UNAVAILABLE, format!("{silent} shards are not up\n")).into_response(),
+    match door.hindrance() {
+        None => (StatusCode::OK, "ready\n").into_response(),
+        Some(hindrance) => (StatusCode::SERVICE_UNAVAILABLE, format!("{hindrance}\n")).into_response(),
     }
 }
 
 impl HttpDoor {
+    /// Why this node should not be asked, if it should not.
+    fn hindrance(&self) -> Option<String> {
+        if self.draining.is_cancelled() {
+            return Some("draining".to_owned());
+        }
+        if !self.control.is_member() {
+            return Some("this node has left its cluster".to_owned());
+        }
+        if let Some(fault) = self.control.standing().fault {
+            return Some(format!("the control plane has ended: {fault}"));
+        }
+        match self.silent_shards() {
+            0 => None,
+            silent => Some(format!("{silent} shards are not up")),
+        }
+    }
+
     fn silent_shards(&self) -> usize {
         let now = self.clock.now_us();
         let age_max_us = PULSE_AGE_MAX.as_micros() as u64;

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tallyring_protocol::{IdentityHasher, NodeId, PlacementSeed, Topology};
+use tallyring_protocol::{IdentityHasher, PlacementSeed, Topology};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::control::begin::Beginning;
@@ -100,7 +100,7 @@ impl Membership {
 
     /// Has the node see every topology that its cluster agrees on from now on.
     pub(super) fn follow(&self, view: Arc<View>) -> impl Future<Output = ()> + use<> {
-        follow(self.control.clone(), self.member.id, view)
+        follow(self.control.clone(), view)
     }
 
     /// Ends the control plane.
@@ -110,30 +110,25 @@ impl Membership {
     }
 }
 
-async fn follow(control: Control, me: NodeId, view: Arc<View>) {
+async fn follow(control: Control, view: Arc<View>) {
     let mut states = control.states();
-    let mut is_member = true;
+    let mut was_member = true;
     loop {
-        let state = Arc::clone(&states.borrow_and_update());
-        let topology = state.topology(1).filter(|next| next.epoch > view.territory().topology().epoch);
-        if let Some(Err(reason)) = topology.map(|next| view.take(next)) {
-            tracing::warn!(%reason, "a topology is not taken");
+        let topology = states.borrow_and_update().topology(1);
+        if let Some(topology) = topology.filter(|next| next.epoch > view.territory().topology().epoch) {
+            if let Err(reason) = view.take(topology) {
+                tracing::warn!(%reason, "a topology is not taken");
+            }
         }
-        if is_member != state.members().contains_key(&me) {
-            is_member = !is_member;
-            tell(is_member);
+        if was_member && !control.is_member() {
+            was_member = false;
+            tracing::error!("this node has left its cluster: it answers for no key any more and can be stopped");
+            view.vacate();
         }
-        if states.changed().await.is_err() {
-            return;
+        tokio::select! {
+            () = control.dismissed(), if was_member => {}
+            changed = states.changed() => if changed.is_err() { return },
         }
-    }
-}
-
-fn tell(is_member: bool) {
-    if is_member {
-        tracing::info!("this node is a member of its cluster");
-    } else {
-        tracing::error!("this node has left its cluster: it answers for no key any more and can be stopped");
     }
 }
 

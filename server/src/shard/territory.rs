@@ -37,6 +37,13 @@ impl Territory {
         Territory::of(Topology { gateways, ..Topology::clone(&self.topology) }, Arc::clone(&self.share))
     }
 
+    /// The same, of which this node holds nothing and names no owner: it knows that it has left, and not what came after.
+    pub fn vacated(&self) -> Territory {
+        let nobody = Topology { nodes: Vec::new(), ..Topology::clone(&self.topology) };
+        let share = Arc::new(Share::new(self.share.node(), Arc::new(nobody.ring())));
+        Territory { share, ..self.clone() }
+    }
+
     /// Who is in the cluster.
     pub fn topology(&self) -> &Topology {
         &self.topology
@@ -109,6 +116,13 @@ mod tests {
         let (left, nobody) = (territory(1, &[2]), territory(1, &[]));
         assert!(placements().all(|placement| !left.holds(placement) && !nobody.holds(placement)));
         assert_eq!(nobody.refusal(Placement(1)), Reply::Unavailable);
+    }
+
+    #[test]
+    fn what_was_vacated_is_held_by_nobody_that_is_known() {
+        let vacated = territory(1, &[1, 2]).vacated();
+        assert!(placements().all(|at| !vacated.holds(at) && vacated.refusal(at) == Reply::Unavailable));
+        assert_eq!(vacated.topology().epoch, 7, "nobody is told of another ring");
     }
 
     #[test]

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use openraft::BasicNode;
+use tallyring_protocol::NodeId;
 use tokio_util::sync::CancellationToken;
 
 use super::change::{Change, ClusterId, Founding, Seeds, What};
 use super::desk::{Desk, ProposeError};
+use super::farewell;
 use super::member::Member;
 use super::outcome::{Outcome, Refusal};
 use crate::sys::clock::Clock;
@@ -39,6 +41,9 @@ pub enum BeginError {
     /// Nobody has answered, or nobody may.
     #[error("join: {0}")]
     NotReached(ProposeError),
+    /// It was a member, and is none any more.
+    #[error("node {} has left its cluster: to come back, it needs a new --data folder and --join", .0.0)]
+    Left(NodeId),
     /// It was told to stop first.
     #[error("stopped before it was in a cluster")]
     Stopped,
@@ -55,7 +60,7 @@ pub(super) async fn begin(
     clock: &Clock,
 ) -> Result<(), BeginError> {
     if desk.introduction.states.borrow().cluster().is_some() {
-        return Ok(());
+        return if farewell::has_left(desk).await { Err(BeginError::Left(member.id)) } else { Ok(()) };
     }
     match beginning {
         Beginning::Found(seeds) => found(desk, member, *seeds, clock).await,

@@ -25,6 +25,8 @@ pub struct Desk {
     pub(super) introduction: Introduction,
     pub(super) acks: Acks,
     pub(super) timing: Timing,
+    /// Whether what this node promises outlives its process.
+    pub(super) is_lasting: bool,
 }
 
 /// Why nobody can say what became of a change.
@@ -156,9 +158,23 @@ impl Desk {
         }
     }
 
-    /// What a leader alone can know against a change: who would be left, if somebody leaves, must be able to agree.
+    /// What a leader alone can know against a change.
     fn objection(&self, what: &What) -> Option<Refusal> {
-        let What::Leave(id) = what else { return None };
+        match what {
+            What::Leave(id) => self.objection_to_leaving(id),
+            What::Join(member) => self.objection_to_joining(member.id),
+            _ => None,
+        }
+    }
+
+    /// A node that forgets what it promised must not be one of several.
+    fn objection_to_joining(&self, id: NodeId) -> Option<Refusal> {
+        let me = self.introduction.identity.node;
+        (!self.is_lasting && id != me).then_some(Refusal::Forgetful { id: me })
+    }
+
+    /// Who would be left, if somebody leaves, must be able to agree.
+    fn objection_to_leaving(&self, id: &NodeId) -> Option<Refusal> {
         let metrics = self.raft.metrics();
         let metrics = metrics.borrow();
         if metrics.state != ServerState::Leader {

@@ -126,4 +126,16 @@ pub enum Refusal {
     /// The text of the rules cannot be unpacked.
     #[error("the text of the rules is damaged")]
     Damaged,
+    /// The node has left for good.
+    #[error("node {} has left this cluster: to come back, it needs a new --data folder and --join", id.0)]
+    Left {
+        /// Its number.
+        id: NodeId,
+    },
+    /// The cluster is one node that keeps nothing on a disk.
+    #[error("node {} keeps nothing on a disk, so nobody can join it: start it with --data first", id.0)]
+    Forgetful {
+        /// Its number.
+        id: NodeId,
+    },
 }

@@ -1,6 +1,7 @@
 //! What all nodes agree on, and how a change changes it. Pure: the same changes in the same order give the same state, on
 //! every node and in every version of the program.
 
+mod left;
 mod members;
 mod recent;
 mod rules;
@@ -10,10 +11,11 @@ use std::collections::BTreeMap;
 
 use tallyring_protocol::{NodeId, PlacementSeed, Topology};
 
+use self::left::Left;
 use self::recent::Recent;
 use super::change::{Change, ClusterId, Founding, Seeds, What};
 use super::codec::{self, CodecError};
-use super::member::Member;
+use super::member::{Member, NodeKey};
 use super::outcome::{Outcome, Refusal};
 use crate::rules::book::Book;
 
@@ -30,6 +32,7 @@ pub struct State {
     feature_level: u16,
     rules: Book,
     recent: Recent,
+    left: Left,
 }
 
 /// What a cluster is from its beginning to its end.
@@ -92,6 +95,11 @@ impl State {
     /// The members, in the order of their numbers.
     pub fn members(&self) -> &BTreeMap<NodeId, Member> {
         &self.members
+    }
+
+    /// Whether the node of this key was a member and has left for good.
+    pub fn has_left(&self, key: NodeKey) -> bool {
+        self.left.contains(key)
     }
 
     /// The level that everybody may use.

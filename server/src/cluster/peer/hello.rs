@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::PEER_VERSION;
 use crate::cluster::control::change::ClusterId;
+use crate::cluster::control::member::NodeKey;
 use crate::cluster::control::raft::store::Identity;
 use crate::cluster::control::state::{FEATURE_LEVEL, State};
 use crate::tokens::LiveTokens;
@@ -28,11 +29,13 @@ pub struct Hello {
     pub feature_level: u16,
     /// The secret of nodes; empty where none is asked for.
     pub token: String,
+    /// The caller's key.
+    pub key: NodeKey,
 }
 
 impl fmt::Debug for Hello {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Hello { version, cluster, from, to, feature_level, token: _ } = self;
+        let Hello { version, cluster, from, to, feature_level, token: _, key: _ } = self;
         write!(f, "Hello {{ version: {version}, cluster: {cluster:?}, from: {from:?}, to: {to:?}, ")?;
         write!(f, "feature_level: {feature_level}, token: .. }}")
     }
@@ -100,6 +103,9 @@ pub enum Rejection {
         /// What the caller's program knows.
         node: u16,
     },
+    /// The caller was a member once.
+    #[error("this node has left the cluster: to come back, it needs a new --data folder and --join")]
+    Left,
 }
 
 /// Who this node is, for hellos in both directions.
@@ -113,6 +119,8 @@ pub struct Introduction {
     pub tokens: Arc<LiveTokens>,
     /// What it knows of its cluster.
     pub states: watch::Receiver<Arc<State>>,
+    /// Whether this node was told that it is no member any more.
+    pub dismissed: Arc<watch::Sender<bool>>,
 }
 
 impl Introduction {
@@ -125,6 +133,7 @@ impl Introduction {
             to,
             feature_level: FEATURE_LEVEL,
             token: self.token.to_string(),
+            key: self.identity.key,
         }
     }
 
@@ -150,6 +159,9 @@ impl Introduction {
         }
         if hello.from == node {
             return refused(Rejection::SameNode { id: node });
+        }
+        if state.has_left(hello.key) {
+            return refused(Rejection::Left);
         }
         if hello.feature_level < state.feature_level() {
             return refused(Rejection::TooOld { cluster: state.feature_level(), node: hello.feature_level });

@@ -71,6 +71,18 @@ impl Line {
         }
     }
 
+    /// Says hello, unless the line is open.
+    ///
+    /// # Errors
+    /// [`CallError`].
+    pub async fn greet(&mut self, within: Duration) -> Result<(), CallError> {
+        if self.stream.is_none() {
+            let opened = tokio::time::timeout(within, self.open()).await;
+            self.stream = Some(opened.map_err(|_| CallError::Late { address: self.address.clone(), within })??);
+        }
+        Ok(())
+    }
+
     async fn ask_at_leisure(&mut self, ask: &Ask) -> Result<Answer, CallError> {
         if let Some(stream) = self.stream.take() {
             // It may be the end of a node that has restarted since: then a new one is worth a try.
@@ -92,7 +104,12 @@ impl Line {
     async fn open(&self) -> Result<TcpStream, CallError> {
         match self.shake_hands().await {
             Ok((stream, Greeting::Welcome { .. })) => Ok(stream),
-            Ok((_, Greeting::Refused(reason))) => Err(CallError::Refused { address: self.address.clone(), reason }),
+            Ok((_, Greeting::Refused(reason))) => {
+                if reason == Rejection::Left {
+                    self.introduction.dismissed.send_replace(true);
+                }
+                Err(CallError::Refused { address: self.address.clone(), reason })
+            }
             Err(source) => Err(self.broken(source)),
         }
     }

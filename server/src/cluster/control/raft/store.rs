@@ -42,6 +42,8 @@ pub struct Store {
     database: Arc<Database>,
     /// For messages.
     place: Arc<str>,
+    /// Whether it outlives the process.
+    is_lasting: bool,
 }
 
 impl fmt::Debug for Store {
@@ -144,13 +146,19 @@ impl Store {
 
     /// A database that ends with the process: a node without a data folder is a cluster of one until then.
     pub fn in_memory() -> Store {
-        Store::on(redb::backends::InMemoryBackend::new()).expect("memory says no to nothing")
+        let store = Store::on(redb::backends::InMemoryBackend::new()).expect("memory says no to nothing");
+        Store { is_lasting: false, ..store }
+    }
+
+    /// Whether what is written survives the end of the process.
+    pub fn is_lasting(&self) -> bool {
+        self.is_lasting
     }
 
     fn build(place: &str, opened: std::result::Result<Database, DatabaseError>) -> Result<Store> {
         let failed = |fault| StoreError { place: place.to_owned(), fault };
         let database = opened.map_err(|error| failed(redb::Error::from(error).into()))?;
-        let store = Store { database: Arc::new(database), place: place.into() };
+        let store = Store { database: Arc::new(database), place: place.into(), is_lasting: true };
         // Both tables are there from now on, so that readers need not ask.
         store.write(|transaction| {
             transaction.open_table(LOG)?;

@@ -18,6 +18,9 @@ impl State {
         if member.feature_level < self.feature_level {
             return Err(Refusal::TooOld { cluster: self.feature_level, node: member.feature_level });
         }
+        if self.has_left(member.key) {
+            return Err(Refusal::Left { id });
+        }
         match self.members.get(&id) {
             Some(known) if known.key != member.key => return Err(Refusal::DuplicateId { id }),
             Some(known) => {
@@ -33,7 +36,8 @@ impl State {
         Ok(Outcome::Done { epoch: self.epoch })
     }
 
-    /// A member leaves. Its number may be given to another node, which owns the same arcs of the ring then.
+    /// A member leaves. Its number may be given to another node, which owns the same arcs of the ring then; the
+    /// node itself comes back with a data folder of its own, or not at all.
     pub(super) fn leave(&mut self, id: NodeId) -> Result<Outcome, Refusal> {
         let member = self.members.get(&id).ok_or(Refusal::NotAMember { id })?;
         if self.members.len() == 1 {
@@ -42,6 +46,7 @@ impl State {
         if member.weight > 0 {
             self.check_weights(id, 0)?;
         }
+        self.left.remember(member.key);
         self.members.remove(&id);
         self.epoch += 1;
         Ok(Outcome::Done { epoch: self.epoch })

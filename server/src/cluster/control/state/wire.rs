@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::change::{ChangeId, ClusterId, Seeds};
 use super::super::codec::CodecError;
-use super::super::member::Member;
+use super::super::member::{Member, NodeKey};
 use super::super::outcome::Outcome;
 use super::{Cluster, State};
 use crate::rules::book::Book;
@@ -21,6 +21,7 @@ pub(super) struct WireState {
     lineage: u64,
     editions: Vec<(Imprint, String)>,
     recent: Vec<(ChangeId, Outcome)>,
+    left: Vec<NodeKey>,
 }
 
 impl WireState {
@@ -35,6 +36,7 @@ impl WireState {
             lineage: state.rules.version().lineage,
             editions,
             recent: state.recent.iter().cloned().collect(),
+            left: state.left.iter().copied().collect(),
         }
     }
 
@@ -49,6 +51,7 @@ impl WireState {
             feature_level: self.feature_level,
             rules,
             recent: self.recent.into_iter().collect(),
+            left: self.left.into_iter().collect(),
         })
     }
 }

@@ -28,6 +28,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
         token: "p".into(),
         tokens: Arc::new(LiveTokens::new(tokens)),
         states: watch::channel(Arc::new(state)).1,
+        dismissed: Arc::new(watch::channel(false).0),
     }
 }
 

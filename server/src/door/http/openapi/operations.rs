@@ -137,7 +137,6 @@ const UNREADABLE: (u16, &str) = (406, "Rules are TOML or JSON.");
 const CONFLICT: (u16, &str) = (412, "Other rules are live than the request expects; nothing has changed.");
 const OVER_WHAT: (u16, &str) = (428, "If-Match is missing.");
 const NOT_AGREED: (u16, &str) = (503, "No majority of the cluster has answered in time; what was live stays live.");
-const UNWRITTEN: (u16, &str) = (500, "The disk does not take it; nothing has changed.");
 
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
@@ -215,7 +214,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         parameters: &[OVER, AUTHOR, COMMENT],
         request: Some(Content::Rules),
         responses: &[(200, "They are live.", Content::Json(Schema::Published))],
-        problems: &[BAD_QUERY, CONFLICT, OVER_WHAT, UNWRITTEN],
+        problems: &[BAD_QUERY, CONFLICT, OVER_WHAT, NOT_AGREED],
     },
     Operation {
         method: "get",
@@ -259,7 +258,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         parameters: &[TIER, OVER, AUTHOR, COMMENT],
         request: Some(Content::Rules),
         responses: &[(200, "They are live.", Content::Json(Schema::Published))],
-        problems: &[BAD_QUERY, CONFLICT, OVER_WHAT, UNWRITTEN],
+        problems: &[BAD_QUERY, CONFLICT, OVER_WHAT, NOT_AGREED],
     },
     Operation {
         method: "get",
