@@ -40,6 +40,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use smallvec::SmallVec;
 use tallyring_engine::{Bounds, Engine, Identity, Stock, Timestamp};
 use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, Key, KeyRef, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
@@ -309,10 +310,11 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
     // Counted before the clock is read: nobody's request is decided at an instant before it was sent.
     let waiting = mailbox.len().min(MAIL_PER_TURN_MAX);
     let now = shard.borrow_mut().now();
+    let mut answered = Answered::default();
     for _ in 0..waiting {
         let Some(message) = mailbox.pop() else { break };
         match message {
-            Message::Command(envelope) => shard.borrow_mut().decide_envelope(envelope, now),
+            Message::Command(envelope) => answered.add(shard.borrow_mut().decide_envelope(envelope, now)),
             Message::Adopt(arrival) => {
                 tokio::task::spawn_local(native::serve(Rc::clone(shard), arrival));
             }
@@ -327,7 +329,26 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::Peek(key, to) => drop(to.send(shard.borrow_mut().peek(key.as_ref(), now))),
         }
     }
+    answered.wake();
     !mailbox.is_empty()
+}
+
+/// Those who are to be woken when all of a turn's mail is answered: woken for the first answer, a thread that shares our
+/// processor would take it away from us before the second.
+#[derive(Default)]
+struct Answered(SmallVec<[Arc<Outlet>; 8]>);
+
+impl Answered {
+    fn add(&mut self, outlet: Arc<Outlet>) {
+        let is_known = self.0.last().is_some_and(|last| Arc::ptr_eq(last, &outlet));
+        if !is_known {
+            self.0.push(outlet);
+        }
+    }
+
+    fn wake(&self) {
+        self.0.iter().for_each(|outlet| outlet.wake());
+    }
 }
 
 /// Says goodbye to every connection and answers what they still ask, until the node's last one is gone: those of the

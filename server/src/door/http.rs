@@ -5,6 +5,7 @@
 //! node has any (`caller`), and answers what it refuses with a problem (RFC 9457) that says what to mend.
 
 mod announced;
+mod asked;
 mod body;
 mod caller;
 mod check;
@@ -28,18 +29,20 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::middleware::{self, Next};
+use axum::extract::State;
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::get;
+use hyper::body::Incoming;
 use parking_lot::Mutex;
 use tallyring_protocol::NodeId;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::connection::Hall;
+use self::asked::Asked;
+use self::caller::Peer;
+use self::connection::{Answer, Hall};
 use self::problem::Problem;
 use crate::cluster::control::Control;
 use crate::cluster::view::View;
@@ -110,15 +113,18 @@ pub struct HttpDoor {
 /// Serves HTTP until the node drains, and what was asked until then.
 pub async fn run(door: HttpDoor, entrance: Entrance, listener: TcpListener) {
     let (draining, connections) = (door.draining.clone(), TaskTracker::new());
+    let (shards, door) = (Arc::clone(&door.shards), Arc::new(door));
+    let asking = tokio::task::spawn_local(async move { shards.serve().await });
     let hall = Hall {
         answering: Arc::clone(&door.answering),
         draining: draining.clone(),
         connections: connections.clone(),
-        router: router(Arc::new(door)),
+        desk: Desk { router: router(Arc::clone(&door)), door },
     };
     entrance.open(listener, hall, &draining).await;
     connections.close();
     connections.wait().await;
+    asking.abort();
 }
 
 fn router(door: Arc<HttpDoor>) -> Router {
@@ -131,24 +137,34 @@ fn router(door: Arc<HttpDoor>) -> Router {
         .route("/v1/rules/history", get(rules::history))
         .route("/v1/rules/history/{version}", get(rules::edition))
         .route("/v1/limits/{tier}", get(limits::read).put(limits::publish))
-        .route("/v1/check", post(check::check))
-        .route("/v1/settle", post(settle::settle))
-        .route("/v1/limit", post(limit::limit))
+        .route(Asked::Check.path(), Asked::Check.route())
+        .route(Asked::Settle.path(), Asked::Settle.route())
+        .route(Asked::Limit.path(), Asked::Limit.route())
         .route("/v1/cluster", get(cluster::status))
         .route("/v1/keys/{*key}", get(keys::peek).delete(keys::reset))
         .fallback(async || Problem::not_found("there is nothing at this path"))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())
-        .layer(middleware::from_fn_with_state(Arc::clone(&door), time))
         .with_state(door)
 }
 
-/// Measures a request from its head until the head of its answer. A handler that is dropped with its connection is not
-/// counted: nobody had the answer.
-async fn time(State(door): State<Arc<HttpDoor>>, request: Request, next: Next) -> Response {
-    let began = tokio::time::Instant::now();
-    let response = next.run(request).await;
-    door.latency.lock().observe(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), 1);
-    response
+/// Who answers at the door.
+struct Desk {
+    door: Arc<HttpDoor>,
+    router: Router,
+}
+
+impl Answer for Desk {
+    /// Measures a request from its head until the head of its answer. One that is dropped with its connection is not
+    /// counted: nobody had the answer.
+    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response {
+        let began = tokio::time::Instant::now();
+        let response = match Asked::of(&request) {
+            Some(asked) => self.door.reply(asked, request).await,
+            None => self.router.answer(request, peer).await,
+        };
+        self.door.latency.lock().observe(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), 1);
+        response
+    }
 }
 
 async fn live(State(door): State<Arc<HttpDoor>>) -> Response {

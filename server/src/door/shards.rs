@@ -1,5 +1,7 @@
 //! The shards of the node, as a door that is not theirs asks them: through their mailboxes.
 
+mod calls;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +11,9 @@ use tallyring_engine::{Limit, Stock};
 use tallyring_protocol::{Key, KeyRef, Placement, Reply, shard_of};
 use tokio::sync::oneshot;
 
-use crate::shard::command::{Definition, Envelope, Errand, KeyQuota};
-use crate::shard::outlet::{Outgoing, Outlet};
+use self::calls::Calls;
+use crate::shard::command::{Definition, Errand, KeyQuota};
+use crate::shard::outlet::Outgoing;
 use crate::shard::{Message, Seeds, ShardMailbox};
 
 /// How long a shard may take to answer: it is a thread of this process, and what is before us is bounded by its mailbox.
@@ -41,10 +44,11 @@ pub enum Refusal {
     },
 }
 
-/// The shards, and what tells them which of them a key belongs to.
+/// The shards, and what tells them which of them a key belongs to. For one thread, which also runs [`Shards::serve`].
 #[derive(Debug)]
 pub struct Shards {
     mailboxes: Arc<[ShardMailbox]>,
+    calls: Calls,
     seeds: Seeds,
     quota: KeyQuota,
     limits: Mutex<BTreeMap<Limit, Arc<Definition>>>,
@@ -53,7 +57,13 @@ pub struct Shards {
 impl Shards {
     /// These shards; `quota` is how many keys of one rule each of them holds.
     pub fn new(mailboxes: Arc<[ShardMailbox]>, seeds: Seeds, quota: KeyQuota) -> Shards {
-        Shards { mailboxes, seeds, quota, limits: Mutex::default() }
+        let calls = Calls::new(Arc::clone(&mailboxes));
+        Shards { mailboxes, calls, seeds, quota, limits: Mutex::default() }
+    }
+
+    /// Takes questions to the shards and answers back, for as long as anybody asks.
+    pub async fn serve(&self) {
+        self.calls.serve().await;
     }
 
     /// What tells keys apart and places them.
@@ -105,9 +115,9 @@ impl Shards {
     /// # Errors
     /// As [`Shards::ask`].
     pub async fn ask_ceiling(&self, shard: u16, errand: Errand) -> Result<(Reply<'static>, Option<u64>), Refusal> {
-        let outlet = self.post(shard, errand)?;
-        let answered = tokio::time::timeout(ANSWER_TIMEOUT, outlet.arrival()).await;
-        match answered.ok().and_then(|()| outlet.pop()) {
+        let mut call = self.calls.ask(shard, errand)?;
+        let answered = tokio::time::timeout(ANSWER_TIMEOUT, call.answer()).await;
+        match answered.ok().flatten() {
             Some(Outgoing::Reply(_, Reply::Full)) => Err(Refusal::Full),
             Some(Outgoing::Reply(_, Reply::Overloaded)) => Err(Refusal::Overloaded),
             Some(Outgoing::Reply(_, Reply::Invalid { field, reason })) => {
@@ -124,7 +134,7 @@ impl Shards {
     /// # Errors
     /// Its mailbox is full.
     pub fn tell(&self, shard: u16, errand: Errand) -> Result<(), Refusal> {
-        self.post(shard, errand).map(drop)
+        self.calls.tell(shard, errand)
     }
 
     /// What is left of a key's budgets that are not whole.
@@ -138,21 +148,10 @@ impl Shards {
 
     async fn question<T>(&self, shard: u16, ask: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Refusal> {
         let (to, from) = oneshot::channel();
-        self.mailbox(shard).push(ask(to)).map_err(|_| Refusal::Overloaded)?;
+        self.mailboxes[usize::from(shard)].push(ask(to)).map_err(|_| Refusal::Overloaded)?;
         match tokio::time::timeout(ANSWER_TIMEOUT, from).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) | Err(_) => Err(Refusal::Unavailable),
         }
-    }
-
-    fn post(&self, shard: u16, errand: Errand) -> Result<Arc<Outlet>, Refusal> {
-        let outlet = Arc::new(Outlet::default());
-        let envelope = Envelope { errand, id: 0, reply_to: Arc::clone(&outlet) };
-        self.mailbox(shard).push(Message::Command(envelope)).map_err(|_| Refusal::Overloaded)?;
-        Ok(outlet)
-    }
-
-    fn mailbox(&self, shard: u16) -> &ShardMailbox {
-        &self.mailboxes[usize::from(shard)]
     }
 }

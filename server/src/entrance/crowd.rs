@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use tokio_util::sync::CancellationToken;
 
-use super::line::Line;
+use super::line::{Line, Standing};
 use crate::observe::door::{DoorTally, Refusal};
 
 /// How many may be inside at once.
@@ -55,6 +54,8 @@ pub struct Crowd {
     bounds: CrowdBounds,
     when_full: WhenFull,
     inside: Mutex<Inside>,
+    /// Signs of life so far.
+    signs: AtomicU64,
     tally: Arc<DoorTally>,
 }
 
@@ -71,13 +72,13 @@ pub struct Place {
     crowd: Arc<Crowd>,
     address: u128,
     /// Where they stand in the line, and how they learn that they have to go.
-    standing: Option<(AtomicU64, CancellationToken)>,
+    standing: Option<Arc<Standing>>,
 }
 
 impl Crowd {
     /// Nobody yet.
     pub fn new(bounds: CrowdBounds, when_full: WhenFull, tally: Arc<DoorTally>) -> Crowd {
-        Crowd { bounds, when_full, inside: Mutex::default(), tally }
+        Crowd { bounds, when_full, inside: Mutex::default(), signs: AtomicU64::new(0), tally }
     }
 
     /// How many may be inside.
@@ -100,8 +101,7 @@ impl Crowd {
         }
         *inside.by_address.entry(address).or_default() += 1;
         self.tally.open.fetch_add(1, Ordering::Relaxed);
-        let standing = (self.when_full == WhenFull::OustIdlest).then(|| inside.line.join(address));
-        let standing = standing.map(|(sign, ousted)| (AtomicU64::new(sign), ousted));
+        let standing = (self.when_full == WhenFull::OustIdlest).then(|| inside.line.join(address, self.sign()));
         Ok(Place { crowd: Arc::clone(self), address, standing })
     }
 
@@ -110,6 +110,10 @@ impl Crowd {
         self.tally.count(Refusal::Ousted);
         self.give_up(inside, address);
         Some(())
+    }
+
+    fn sign(&self) -> u64 {
+        self.signs.fetch_add(1, Ordering::Relaxed)
     }
 
     fn give_up(&self, inside: &mut Inside, address: u128) {
@@ -136,16 +140,15 @@ impl Inside {
 impl Place {
     /// Notes a sign of life: others have to make room first.
     pub fn show(&self) {
-        if let Some((sign, _)) = &self.standing {
-            let moved = self.crowd.inside.lock().line.show(sign.load(Ordering::Relaxed));
-            sign.store(moved, Ordering::Relaxed);
+        if let Some(standing) = &self.standing {
+            standing.show(self.crowd.sign());
         }
     }
 
     /// Waits until this place is needed for somebody else: for ever, where nobody is ousted.
     pub async fn ousted(&self) {
         match &self.standing {
-            Some((_, ousted)) => ousted.cancelled().await,
+            Some(standing) => standing.ousted().cancelled().await,
             None => std::future::pending().await,
         }
     }
@@ -155,7 +158,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut inside = self.crowd.inside.lock();
         let is_ours = match &self.standing {
-            Some((sign, _)) => inside.line.leave(sign.load(Ordering::Relaxed)),
+            Some(standing) => inside.line.leave(standing),
             None => true,
         };
         if is_ours {
@@ -221,7 +224,7 @@ mod tests {
     }
 
     fn is_ousted(place: &Place) -> bool {
-        place.standing.as_ref().is_some_and(|(_, ousted)| ousted.is_cancelled())
+        place.standing.as_ref().is_some_and(|standing| standing.ousted().is_cancelled())
     }
 
     #[test]

@@ -1,56 +1,60 @@
-//! Those who make room for others, in the order of their last sign of life.
+//! Those who make room for others. Whoever has shown no sign of life for longest goes first.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio_util::sync::CancellationToken;
 
-/// The line: whoever has shown no sign of life for longest is at its front.
+/// Those inside, in no order: signs of life come with every request, and somebody is looked for only where a door is full.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    by_sign: BTreeMap<u64, Standing>,
-    /// Signs of life so far. Counted, so that the order needs no clock.
-    signs: u64,
+    standing: Vec<Arc<Standing>>,
 }
 
 /// Somebody in the line.
 #[derive(Debug)]
-struct Standing {
+pub(super) struct Standing {
     address: u128,
+    /// When they last showed a sign of life, among all signs. Counted, so that the order needs no clock.
+    sign: AtomicU64,
+    /// How they learn that they have to go.
     ousted: CancellationToken,
 }
 
 impl Line {
-    /// Puts somebody at the end; what they stand under, and how they learn that they have to go.
-    pub(super) fn join(&mut self, address: u128) -> (u64, CancellationToken) {
-        let ousted = CancellationToken::new();
-        (self.stand(Standing { address, ousted: ousted.clone() }), ousted)
-    }
-
-    /// Somebody shows a sign of life and goes to the end; what they stand under now.
-    pub(super) fn show(&mut self, sign: u64) -> u64 {
-        match self.by_sign.remove(&sign) {
-            Some(standing) => self.stand(standing),
-            None => sign, // ousted, and about to notice
-        }
+    /// Takes somebody in, who has shown a sign of life.
+    pub(super) fn join(&mut self, address: u128, sign: u64) -> Arc<Standing> {
+        let standing = Standing { address, sign: AtomicU64::new(sign), ousted: CancellationToken::new() };
+        let standing = Arc::new(standing);
+        self.standing.push(Arc::clone(&standing));
+        standing
     }
 
     /// Somebody leaves; false if they had been ousted.
-    pub(super) fn leave(&mut self, sign: u64) -> bool {
-        self.by_sign.remove(&sign).is_some()
+    pub(super) fn leave(&mut self, who: &Arc<Standing>) -> bool {
+        let at = self.standing.iter().position(|standing| Arc::ptr_eq(standing, who));
+        at.map(|at| self.standing.swap_remove(at)).is_some()
     }
 
-    /// Tells whoever stands first to go, of that address if it is given; whose place is free now.
+    /// Tells whoever has been silent longest to go, of that address if it is given; whose place is free now.
     pub(super) fn oust(&mut self, of: Option<u128>) -> Option<u128> {
         let is_meant = |standing: &Standing| of.is_none_or(|address| standing.address == address);
-        let sign = *self.by_sign.iter().find(|(_, standing)| is_meant(standing))?.0;
-        let Standing { address, ousted } = self.by_sign.remove(&sign)?;
-        ousted.cancel();
-        Some(address)
+        let meant = self.standing.iter().enumerate().filter(|(_, standing)| is_meant(standing));
+        let (at, _) = meant.min_by_key(|(_, standing)| standing.sign.load(Ordering::Relaxed))?;
+        let ousted = self.standing.swap_remove(at);
+        ousted.ousted.cancel();
+        Some(ousted.address)
+    }
+}
+
+impl Standing {
+    /// Notes a sign of life.
+    pub(super) fn show(&self, sign: u64) {
+        self.sign.store(sign, Ordering::Relaxed);
     }
 
-    fn stand(&mut self, standing: Standing) -> u64 {
-        self.signs += 1;
-        self.by_sign.insert(self.signs, standing);
-        self.signs
+    /// How they learn that they have to go.
+    pub(super) fn ousted(&self) -> &CancellationToken {
+        &self.ousted
     }
 }

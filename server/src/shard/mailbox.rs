@@ -16,14 +16,27 @@ impl<T> Mailbox<T> {
         Mailbox { queue: ArrayQueue::new(len_max), wake: Notify::new() }
     }
 
-    /// Leaves a message.
+    /// Leaves a message and wakes the receiver.
     ///
     /// # Errors
     /// The mailbox is full: the message comes back at once.
     pub fn push(&self, message: T) -> Result<(), T> {
-        self.queue.push(message)?;
-        self.wake.notify_one();
+        self.leave(message)?;
+        self.wake();
         Ok(())
+    }
+
+    /// Leaves a message that whoever leaves it wakes the receiver for a little later, together with others.
+    ///
+    /// # Errors
+    /// The mailbox is full: the message comes back at once.
+    pub fn leave(&self, message: T) -> Result<(), T> {
+        self.queue.push(message)
+    }
+
+    /// Wakes the receiver.
+    pub fn wake(&self) {
+        self.wake.notify_one();
     }
 
     /// Takes the oldest message, if there is one.
@@ -58,6 +71,18 @@ mod tests {
         mailbox.push(2).unwrap();
         mailbox.arrival().await;
         assert_eq!((mailbox.pop(), mailbox.pop(), mailbox.pop()), (Some(1), Some(2), None));
+    }
+
+    #[tokio::test]
+    async fn whoever_leaves_messages_wakes_once_for_all_of_them() {
+        let mailbox = Mailbox::new(2);
+        mailbox.leave(1).unwrap();
+        mailbox.leave(2).unwrap();
+        let arrival = tokio::time::timeout(std::time::Duration::ZERO, mailbox.arrival()).await;
+        assert!(arrival.is_err(), "nobody was woken yet");
+        mailbox.wake();
+        mailbox.arrival().await;
+        assert_eq!(mailbox.len(), 2);
     }
 
     #[test]

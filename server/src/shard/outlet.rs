@@ -34,9 +34,19 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Leaves something for the connection.
+    /// Leaves something for the connection and wakes it.
     pub fn push(&self, outgoing: Outgoing) {
+        self.leave(outgoing);
+        self.wake();
+    }
+
+    /// Leaves something that the connection is woken for a little later.
+    pub fn leave(&self, outgoing: Outgoing) {
         self.queue.push(outgoing);
+    }
+
+    /// Wakes the connection.
+    pub fn wake(&self) {
         self.wake.notify_one();
     }
 

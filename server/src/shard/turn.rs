@@ -256,20 +256,22 @@ impl Shard {
         Reply::ResetDone { found }
     }
 
-    /// Decides a command that another thread sent.
-    pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) {
+    /// Decides a command that another thread sent, and says whose outlet is to be woken for the answer.
+    pub(super) fn decide_envelope(&mut self, envelope: Envelope, now: Timestamp) -> Arc<Outlet> {
         let Envelope { errand, id, reply_to } = envelope;
         // Whoever sent it may have done so under another topology.
         if let Some(place) = errand.places(&self.seeds).find(|place| !self.territory.holds(*place)) {
-            return reply_to.push(Outgoing::Reply(id, self.territory.refusal(place)));
+            reply_to.leave(Outgoing::Reply(id, self.territory.refusal(place)));
+            return reply_to;
         }
         let reservation = errand.reservation();
         let reply = self.run(errand, now);
         let ceiling = reservation.and_then(|reservation| self.engine.reserved_ceiling(now, reservation));
-        reply_to.push(match ceiling {
+        reply_to.leave(match ceiling {
             Some(ceiling) => Outgoing::Reserved(id, reply, ceiling),
             None => Outgoing::Reply(id, reply),
         });
+        reply_to
     }
 
     /// Does what an errand asks for, whose key is this shard's.

@@ -1,15 +1,13 @@
 //! Bodies: bounded in size and time, and read whole.
 
-use std::sync::Arc;
+use std::error::Error;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes, HttpBody as _, to_bytes};
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::body::{Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
 use tokio::time::timeout;
 
-use super::HttpDoor;
-use super::caller::Reader;
 use super::problem::Problem;
 
 /// How long a body may take to arrive.
@@ -18,32 +16,25 @@ pub(super) const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Longest body of a question, in bytes: sixteen checks of the longest keys, every character escaped, fit.
 pub(super) const BODY_BYTES_MAX: usize = 64 * 1_024;
 
-/// The body of a question, of somebody who may ask.
-pub(super) struct Sent(pub(super) Bytes);
-
-impl FromRequest<Arc<HttpDoor>> for Sent {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, door: &Arc<HttpDoor>) -> Result<Sent, Problem> {
-        let (mut parts, body) = request.into_parts();
-        Reader::from_request_parts(&mut parts, door).await?;
-        read(&parts.headers, body).await.map(Sent)
-    }
-}
-
 /// Reads the body of a question, in JSON.
-pub(super) async fn read(headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub(super) async fn read<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Problem>
+where
+    B: HttpBody<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
+{
     check_content_type(headers)?;
     read_whole(body, BODY_BYTES_MAX).await
 }
 
 /// Reads the body of a request whole. A length that is declared and too long is not waited for.
-pub(super) async fn read_whole(body: Body, bytes_max: usize) -> Result<Bytes, Problem> {
+pub(super) async fn read_whole<B>(body: B, bytes_max: usize) -> Result<Bytes, Problem>
+where
+    B: HttpBody<Data = Bytes, Error: Into<Box<dyn Error + Send + Sync>>>,
+{
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large(bytes_max));
     }
-    let read = timeout(BODY_TIMEOUT, to_bytes(body, bytes_max)).await.map_err(|_| slow())?;
-    read.map_err(|_| too_large(bytes_max))
+    let read = timeout(BODY_TIMEOUT, Limited::new(body, bytes_max).collect()).await.map_err(|_| slow())?;
+    read.map(|read| read.to_bytes()).map_err(|_| too_large(bytes_max))
 }
 
 fn too_large(bytes_max: usize) -> Problem {

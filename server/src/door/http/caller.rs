@@ -60,7 +60,11 @@ where
 }
 
 impl HttpDoor {
-    fn role_of(&self, headers: &HeaderMap) -> Result<Role, Problem> {
+    /// What a caller may do, by what they show.
+    ///
+    /// # Errors
+    /// They are nobody who may call.
+    pub(super) fn role_of(&self, headers: &HeaderMap) -> Result<Role, Problem> {
         if self.tokens.open() {
             self.check_host(headers)?;
             return self.check_origin(headers).map(|()| Role::Admin);

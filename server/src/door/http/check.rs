@@ -1,15 +1,11 @@
 //! `/v1/check`: may this request pass, by the rules that are live?
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tallyring_protocol::{LocalCounts, Report};
 
 use super::announced::Headers;
-use super::body::Sent;
 use super::problem::Problem;
 use super::{HttpDoor, milliseconds};
 use crate::door::judge::{Decision, Level, RuleDecision};
@@ -53,8 +49,8 @@ struct Check<'a> {
 }
 
 /// Decides, and charges what is allowed.
-pub(super) async fn check(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
-    let question = Question::parse(&body)?;
+pub(super) async fn check(door: &HttpDoor, body: &[u8]) -> Result<Response, Problem> {
+    let question = Question::parse(body)?;
     let decision = door.judge.check(&question.subject(), &question.charge()?).await?;
     door.count(&decision);
     let now_us = decision.at_us.unwrap_or_else(|| door.clock.now_us());

@@ -26,6 +26,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::coop;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -48,16 +49,34 @@ const HEADERS_MAX: usize = 64;
 /// How long a draining node goes on with the request that a connection is at.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
+/// What one request may use of what a task may do in a turn, of which tokio gives it 128 units: whoever sends a hundred
+/// requests at once has them answered in turn with other people's.
+const UNITS_PER_REQUEST: usize = 16;
+
+/// Who answers requests.
+pub(super) trait Answer: 'static {
+    /// Answers one.
+    fn answer(&self, request: Request<Incoming>, peer: Peer) -> impl Future<Output = Response<Body>>;
+}
+
+impl Answer for Router {
+    async fn answer(&self, mut request: Request<Incoming>, peer: Peer) -> Response<Body> {
+        request.extensions_mut().insert(peer);
+        let Ok(answer) = self.clone().oneshot(request).await;
+        answer
+    }
+}
+
 /// Those who serve HTTP connections.
-pub(super) struct Hall {
-    pub(super) router: Router,
+pub(super) struct Hall<A> {
+    pub(super) desk: A,
     /// Requests that are being answered: the shards wait for them before they end.
     pub(super) answering: Arc<AtomicUsize>,
     pub(super) draining: CancellationToken,
     pub(super) connections: TaskTracker,
 }
 
-impl Host for Hall {
+impl<A: Answer> Host for Hall<A> {
     async fn receive(&self, Visitor { stream, place }: Visitor, peer: SocketAddr) {
         self.connections.track_future(self.serve(stream, place, Peer(peer))).await;
     }
@@ -68,7 +87,7 @@ impl Host for Hall {
     }
 }
 
-impl Hall {
+impl<A: Answer> Hall<A> {
     /// Answers one request after the other.
     async fn serve(&self, io: impl AsyncRead + AsyncWrite + Unpin, place: Place, peer: Peer) {
         let answer = service_fn(|request| self.answer(request, &place, peer));
@@ -95,18 +114,18 @@ impl Hall {
 
     async fn answer(
         &self,
-        mut request: Request<Incoming>,
+        request: Request<Incoming>,
         place: &Place,
         peer: Peer,
     ) -> Result<Response<Body>, Infallible> {
         let _one_more = OneMore::of(&self.answering);
         place.show();
-        // Whoever sends a hundred requests at once has them answered in turn with other people's.
-        tokio::task::yield_now().await;
-        request.extensions_mut().insert(peer);
-        let answer = self.router.clone().oneshot(request).await;
+        for _ in 0..UNITS_PER_REQUEST {
+            coop::consume_budget().await;
+        }
+        let answer = self.desk.answer(request, peer).await;
         place.show();
-        answer
+        Ok(answer)
     }
 }
 
@@ -144,8 +163,8 @@ mod tests {
     /// Bytes that are on their way at most: what a peer does not read stays where it is.
     const WIRE_BYTES: usize = 1_024;
 
-    fn hall() -> Hall {
-        let router = Router::new()
+    fn hall() -> Hall<Router> {
+        let desk = Router::new()
             .route("/small", get(async || "yes"))
             .route("/large", get(async || "x".repeat(100 * WIRE_BYTES)))
             .route(
@@ -155,12 +174,12 @@ mod tests {
                 }),
             );
         let (answering, draining, connections) = Default::default();
-        Hall { router, answering, draining, connections }
+        Hall { desk, answering, draining, connections }
     }
 
     /// A connection whose peer is the test.
     struct Served {
-        hall: Arc<Hall>,
+        hall: Arc<Hall<Router>>,
         stream: DuplexStream,
         task: JoinHandle<()>,
     }

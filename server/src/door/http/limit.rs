@@ -2,10 +2,7 @@
 
 mod answer;
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::http::HeaderName;
 use axum::response::{IntoResponse, Response};
 use tallyring_engine::Ask;
@@ -13,7 +10,6 @@ use tallyring_protocol::Key;
 
 use self::answer::{Answer, Limits};
 use super::HttpDoor;
-use super::body::Sent;
 use super::problem::Problem;
 use crate::door::shards::{Refusal, Shards};
 use crate::event::field::{self, BadField, Fields};
@@ -32,8 +28,8 @@ struct Asked {
 }
 
 /// Does what the event asks for.
-pub(super) async fn limit(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
-    let fields = fields(&body)?;
+pub(super) async fn limit(door: &HttpDoor, body: &[u8]) -> Result<Response, Problem> {
+    let fields = fields(body)?;
     let operation = event::operation(event::op(&fields)?, &fields)?;
     let Asked { shard, errand, limits } = door.shards.asked(&operation)?;
     let (reply, ceiling) = door.shards.ask_ceiling(shard, errand).await?;

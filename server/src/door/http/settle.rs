@@ -1,13 +1,9 @@
 //! `/v1/settle`: what a reservation really used, told to every rule that it was made under.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use super::body::Sent;
 use super::problem::Problem;
 use super::{HttpDoor, milliseconds};
 use crate::door::judge::{SettledRule, Settlement};
@@ -35,8 +31,8 @@ struct Check<'a> {
 }
 
 /// Settles.
-pub(super) async fn settle(State(door): State<Arc<HttpDoor>>, Sent(body): Sent) -> Result<Response, Problem> {
-    let question = Question::parse(&body)?;
+pub(super) async fn settle(door: &HttpDoor, body: &[u8]) -> Result<Response, Problem> {
+    let question = Question::parse(body)?;
     let correction = question.correction()?;
     let settlement = door.judge.settle(&question.subject(), correction.id, correction.actual).await?;
     Ok(Json(Answer::of(&settlement)).into_response())
