@@ -147,6 +147,9 @@ impl Drop for OneMore<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
     use axum::http::HeaderMap;
     use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
@@ -177,6 +180,12 @@ mod tests {
         Hall { desk, answering, draining, connections }
     }
 
+    fn crowd() -> Arc<Crowd> {
+        let tally = Arc::new(DoorTally::new(Door::Http));
+        let bounds = CrowdBounds { total_max: 9, per_address_max: 9 };
+        Arc::new(Crowd::new(bounds, WhenFull::OustIdlest, tally))
+    }
+
     /// A connection whose peer is the test.
     struct Served {
         hall: Arc<Hall<Router>>,
@@ -186,10 +195,7 @@ mod tests {
 
     impl Served {
         fn start() -> Served {
-            let tally = Arc::new(DoorTally::new(Door::Http));
-            let bounds = CrowdBounds { total_max: 9, per_address_max: 9 };
-            let crowd = Arc::new(Crowd::new(bounds, WhenFull::OustIdlest, tally));
-            let place = crowd.enter([127, 0, 0, 1].into()).unwrap();
+            let place = crowd().enter([127, 0, 0, 1].into()).unwrap();
             let (stream, theirs) = duplex(WIRE_BYTES);
             let (hall, peer) = (Arc::new(hall()), Peer(([127, 0, 0, 1], 9).into()));
             let host = Arc::clone(&hall);
@@ -312,6 +318,45 @@ mod tests {
             assert_eq!(began.elapsed().as_secs(), super::super::patient::ANSWER_TIMEOUT.as_secs());
         })
         .await;
+    }
+
+    /// A desk that writes down who asks.
+    #[derive(Clone, Default)]
+    struct Book(Rc<RefCell<Vec<u16>>>);
+
+    impl Answer for Book {
+        async fn answer(&self, _: Request<Incoming>, peer: Peer) -> Response<Body> {
+            self.0.borrow_mut().push(peer.0.port());
+            Response::new(Body::empty())
+        }
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_much_at_once_is_answered_in_turn_with_others() {
+        let (asked, per_turn_max) = (100, 128 / UNITS_PER_REQUEST);
+        let in_a_row_max = 2 * per_turn_max; // a turn may follow the last one of the same connection
+        let book = Book::default();
+        let (answering, draining, connections) = Default::default();
+        let hall = Rc::new(Hall { desk: book.clone(), answering, draining, connections });
+        let serve = |port| {
+            let (hall, place) = (Rc::clone(&hall), crowd().enter([127, 0, 0, 1].into()).unwrap());
+            let (mut stream, theirs) = duplex(asked * 1_024);
+            let reading = async move {
+                stream.write_all(SMALL.repeat(asked).as_bytes()).await.unwrap();
+                stream.shutdown().await.unwrap();
+                stream.read_to_end(&mut Vec::new()).await.unwrap()
+            };
+            tokio::task::spawn_local(reading);
+            tokio::task::spawn_local(async move {
+                hall.serve(theirs, place, Peer(([127, 0, 0, 1], port).into())).await;
+            })
+        };
+        let both = async { tokio::try_join!(serve(1), serve(2)) };
+        LocalSet::new().run_until(both).await.unwrap();
+        let ports = book.0.borrow();
+        let longest = ports.chunk_by(|one, next| one == next).map(<[u16]>::len).max();
+        assert_eq!(ports.len(), 2 * asked);
+        assert!(longest <= Some(in_a_row_max), "{ports:?}");
     }
 
     #[tokio::test(start_paused = true)]
