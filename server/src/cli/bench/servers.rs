@@ -17,7 +17,7 @@ const READY_MAX: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_millis(20);
 
 /// The store's listeners: each gets a free port, so that a store which already runs here is not in the way.
-const STORE_ADDRS: [&str; 5] = ["NATIVE", "HTTP", "RESP", "RLS", "PEER"];
+const STORE_ADDRS: [&str; 4] = ["NATIVE", "HTTP", "RESP", "PEER"];
 
 /// A process that ends with this value.
 #[derive(Debug)]
