@@ -4,6 +4,7 @@ mod access;
 pub mod bench;
 mod chart;
 pub mod check;
+pub mod cluster;
 #[cfg(not(feature = "sim"))]
 pub mod demo;
 mod environment;
@@ -42,6 +43,9 @@ enum Command {
     /// Validate, publish, read and compare rules; look back, go back.
     #[command(subcommand)]
     Rules(rules::RulesCommand),
+    /// Show who is in the cluster; change it.
+    #[command(subcommand)]
+    Cluster(cluster::ClusterCommand),
     /// Ask for one decision.
     Check(Box<check::CheckArgs>),
     /// Give a key, or a customer under the rules that are live, the whole budget back.
@@ -66,6 +70,7 @@ impl Cli {
             #[cfg(not(feature = "sim"))]
             Command::Demo(args) => demo::run(&args),
             Command::Rules(command) => rules::run(command),
+            Command::Cluster(command) => cluster::run(command),
             Command::Check(args) => check::run(&args),
             Command::Reset(args) => reset::run(&args),
             Command::Bench(args) => bench::run(args),

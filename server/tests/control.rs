@@ -62,6 +62,7 @@ impl Node {
             weight: 1,
             shards: 1,
             feature_level: FEATURE_LEVEL,
+            version: String::new(),
             status: Status::Up,
         };
         let draining = CancellationToken::new();

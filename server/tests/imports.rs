@@ -47,7 +47,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "node",
         &["acceptor", "cluster", "config", "data", "door", "entrance", "observe", "reload", "rules", "shard", "tokens"],
     ),
-    ("cli", &["config", "entrance", "event", "limits", "node", "rules", "tokens"]),
+    ("cli", &["cluster::status", "config", "entrance", "event", "limits", "node", "rules", "tokens"]),
 ];
 
 /// What no file may name, except below the folders given.

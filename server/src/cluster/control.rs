@@ -27,11 +27,11 @@ pub mod steward;
 pub mod timing;
 pub mod voters;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use openraft::ServerState;
 use openraft::error::Fatal;
+use openraft::{BasicNode, LogId, RaftMetrics, ServerState};
 use tallyring_protocol::NodeId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -105,6 +105,8 @@ pub struct Standing {
     pub applied: u64,
     /// Who votes.
     pub voters: BTreeSet<NodeId>,
+    /// How many entries of the log each member lacks, itself included; only who leads knows.
+    pub lags: BTreeMap<NodeId, u64>,
     /// Why it takes part no longer: its disk, most likely. The last state that it knows is still served.
     pub fault: Option<Arc<str>>,
 }
@@ -276,6 +278,16 @@ async fn answer_proposals(desk: Desk, mut proposed: mpsc::Receiver<Proposal>) {
     }
 }
 
+/// What each node lacks of the log, as far as its leader knows.
+fn lags(metrics: &RaftMetrics<u64, BasicNode>) -> BTreeMap<NodeId, u64> {
+    let end = |index: Option<u64>| index.map_or(0, |index| index + 1);
+    let last = end(metrics.last_log_index);
+    let of = |(node, matched): (&u64, &Option<LogId<u64>>)| {
+        (NodeId(*node), last.saturating_sub(end(matched.map(|matched| matched.index))))
+    };
+    metrics.replication.iter().flatten().map(of).collect()
+}
+
 /// Why openraft has ended, unless it was told to.
 fn fault(running: &Result<(), Fatal<u64>>) -> Option<Arc<str>> {
     match running {
@@ -297,6 +309,7 @@ async fn stand(raft: Raft, stands: watch::Sender<Standing>) {
                 term: metrics.current_term,
                 applied: metrics.last_applied.map_or(0, |last| last.index + 1),
                 voters: metrics.membership_config.voter_ids().map(NodeId).collect(),
+                lags: lags(&metrics),
             }
         };
         stands.send_if_modified(|known| {

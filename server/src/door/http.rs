@@ -32,7 +32,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, put};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
 use tallyring_protocol::NodeId;
@@ -141,6 +141,7 @@ fn router(door: Arc<HttpDoor>) -> Router {
         .route(Asked::Settle.path(), Asked::Settle.route())
         .route(Asked::Limit.path(), Asked::Limit.route())
         .route("/v1/cluster", get(cluster::status))
+        .route("/v1/cluster/members/{id}", put(cluster::reweigh).delete(cluster::leave))
         .route("/v1/keys/{*key}", get(keys::peek).delete(keys::reset))
         .fallback(async || Problem::not_found("there is nothing at this path"))
         .method_not_allowed_fallback(async || Problem::method_not_allowed())

@@ -145,6 +145,7 @@ fn member(config: &Config, listening: Listening) -> Member {
         weight: 1,
         shards: config.shards.get(),
         feature_level: FEATURE_LEVEL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
         status: Status::Up,
     }
 }

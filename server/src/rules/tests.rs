@@ -72,6 +72,7 @@ async fn control(store: Store) -> (Control, CancellationToken) {
         weight: 1,
         shards: 1,
         feature_level: FEATURE_LEVEL,
+        version: String::new(),
         status: Status::Up,
     };
     let draining = CancellationToken::new();

@@ -99,6 +99,7 @@ async fn live(node: u64, disk: Disk, world: World) -> turmoil::Result {
         weight: 1,
         shards: 1,
         feature_level: FEATURE_LEVEL,
+        version: String::new(),
         status: Status::Up,
     };
     let beginning = match node {

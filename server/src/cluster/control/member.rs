@@ -13,6 +13,9 @@ pub const ADDRESS_BYTES_MAX: usize = 259;
 /// Longest name of a zone, in bytes.
 pub const ZONE_BYTES_MAX: usize = 64;
 
+/// Longest version of a program, in bytes.
+pub const VERSION_BYTES_MAX: usize = 64;
+
 /// One member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Member {
@@ -30,6 +33,8 @@ pub struct Member {
     pub shards: u16,
     /// The highest feature level that its program knows.
     pub feature_level: u16,
+    /// The version of its program, for people.
+    pub version: String,
     /// What the cluster thinks of it.
     pub status: Status,
 }
@@ -79,6 +84,7 @@ impl Member {
                 "addresses: host:port, 259 bytes each",
             ),
             (self.zone.len() <= ZONE_BYTES_MAX, "zone: at most 64 bytes"),
+            (self.version.len() <= VERSION_BYTES_MAX, "version: at most 64 bytes"),
             (self.weight <= WEIGHT_MAX, "weight: at most 100"),
             ((1..=SHARDS_MAX).contains(&self.shards), "shards: 1 ..= 1,024"),
         ];

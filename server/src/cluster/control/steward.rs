@@ -136,6 +136,7 @@ mod tests {
             weight: 1,
             shards: 1,
             feature_level: 1,
+            version: String::new(),
             status: Status::Up,
         };
         ids.iter().map(member).map(|member| (member.id, member)).collect()

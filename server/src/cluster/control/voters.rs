@@ -50,6 +50,7 @@ mod tests {
             weight: 1,
             shards: 1,
             feature_level: 1,
+            version: String::new(),
             status: Status::Up,
         };
         let members = zones.chars().enumerate().map(member).map(|member| (member.id, member)).collect();

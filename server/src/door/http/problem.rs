@@ -66,6 +66,16 @@ impl Problem {
         Problem { errors, ..Problem::new(StatusCode::BAD_REQUEST, detail) }
     }
 
+    /// No majority has answered in time.
+    pub(super) fn not_agreed(detail: String) -> Problem {
+        Problem {
+            kind: "urn:tallyring:problem:not-agreed",
+            title: "The cluster has not agreed in time",
+            ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+        }
+        .with(header::RETRY_AFTER, RETRY_AFTER_S)
+    }
+
     /// The same, with a header.
     pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Problem {
         Problem { header: Some(Box::new((name, value))), ..self }
@@ -92,12 +102,7 @@ impl From<PublishError> for Problem {
             PublishError::Refused(_) => {
                 Problem { title: "Nothing has changed", ..Problem::new(StatusCode::CONFLICT, detail) }
             }
-            PublishError::NotAgreed(_) => Problem {
-                kind: "urn:tallyring:problem:not-agreed",
-                title: "The cluster has not agreed in time; what was live stays live",
-                ..Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
-            }
-            .with(header::RETRY_AFTER, RETRY_AFTER_S),
+            PublishError::NotAgreed(_) => Problem::not_agreed(detail),
         }
     }
 }

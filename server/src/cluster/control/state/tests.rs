@@ -22,6 +22,7 @@ fn member(id: u64) -> Member {
         weight: 1,
         shards: 2,
         feature_level: FEATURE_LEVEL,
+        version: String::new(),
         status: Status::Up,
     }
 }

@@ -17,6 +17,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
             weight: 1,
             shards: 1,
             feature_level: FEATURE_LEVEL,
+            version: String::new(),
             status: Status::Up,
         };
         let seeds = Seeds { placement: [0; 16], identity: [0; 16] };

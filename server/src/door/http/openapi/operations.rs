@@ -95,6 +95,14 @@ const KEY: Parameter = Parameter {
 const TIER: Parameter =
     Parameter { name: "tier", place: "path", required: true, description: "The tier's name.", schema: Schema::Name };
 
+const MEMBER: Parameter = Parameter {
+    name: "id",
+    place: "path",
+    required: true,
+    description: "The number of a member.",
+    schema: Schema::Version,
+};
+
 const EDITION: Parameter = Parameter {
     name: "version",
     place: "path",
@@ -136,6 +144,8 @@ const BAD_QUERY: (u16, &str) = (400, "The document or the query is wrong; nothin
 const UNREADABLE: (u16, &str) = (406, "Rules are TOML or JSON.");
 const CONFLICT: (u16, &str) = (412, "Other rules are live than the request expects; nothing has changed.");
 const OVER_WHAT: (u16, &str) = (428, "If-Match is missing.");
+const NO_MEMBER: (u16, &str) = (404, "No member has this number.");
+const NOT_WANTED: (u16, &str) = (409, "The cluster does not want it, and says why; nothing has changed.");
 const NOT_AGREED: (u16, &str) = (503, "No majority of the cluster has answered in time; what was live stays live.");
 
 pub(super) const OPERATIONS: &[Operation] = &[
@@ -270,6 +280,28 @@ pub(super) const OPERATIONS: &[Operation] = &[
         request: None,
         responses: &[(200, "As this node sees it.", Content::Json(Schema::Cluster))],
         problems: &[],
+    },
+    Operation {
+        method: "put",
+        path: "/v1/cluster/members/{id}",
+        id: "reweigh",
+        summary: "Change a member's share of the ring.",
+        who: Who::Admin,
+        parameters: &[MEMBER],
+        request: Some(Content::Json(Schema::Weight)),
+        responses: &[(200, "It has.", Content::Json(Schema::Changed))],
+        problems: &[BAD_FIELD, NO_MEMBER, NOT_WANTED, NOT_AGREED],
+    },
+    Operation {
+        method: "delete",
+        path: "/v1/cluster/members/{id}",
+        id: "leave",
+        summary: "Have a member leave for good.",
+        who: Who::Admin,
+        parameters: &[MEMBER],
+        request: None,
+        responses: &[(200, "It is none any more.", Content::Json(Schema::Changed))],
+        problems: &[BAD_FIELD, NO_MEMBER, NOT_WANTED, NOT_AGREED],
     },
     Operation {
         method: "get",

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use tallyring_engine::{PERIOD_US_MAX, RESERVATION_TTL_US_MAX, UNITS_MAX};
+use tallyring_protocol::ring::WEIGHT_MAX;
 
 use crate::door::http::milliseconds::MILLIS_MAX;
 
@@ -24,6 +25,8 @@ pub(super) enum Schema {
     Published,
     History,
     Cluster,
+    Weight,
+    Changed,
     Problem,
 }
 
@@ -72,30 +75,76 @@ pub(super) fn all() -> Value {
             }),
         ),
         "History": history(),
-        "Cluster": object(
-            &["node", "epoch", "gateways", "members"],
-            json!({
-                "node": { "type": "integer", "minimum": 0, "description": "The node that answers." },
-                "epoch": { "type": "integer", "minimum": 0, "description": "Grows with every change of the ring." },
-                "gateways": count(),
-                "members": { "type": "array", "items": member() },
-            }),
-        ),
+        "Cluster": cluster(),
+        "Weight": object(&["weight"], json!({ "weight": integer(0, WEIGHT_MAX.into()) })),
+        "Changed": object(&["epoch"], json!({ "epoch": count() })),
         "Problem": problem(),
     })
 }
 
-fn member() -> Value {
+fn cluster() -> Value {
     object(
-        &["id", "native", "zone", "weight", "shards", "share_ppm", "state"],
+        &[
+            "node",
+            "cluster",
+            "epoch",
+            "gateways",
+            "feature_level",
+            "leader",
+            "term",
+            "applied",
+            "clock_behind_us",
+            "members",
+        ],
+        json!({
+            "node": { "type": "integer", "minimum": 0, "description": "The node that answers." },
+            "cluster": { "type": "string", "description": "Tells the cluster from others." },
+            "epoch": { "type": "integer", "minimum": 0, "description": "Grows with every change of the ring." },
+            "gateways": count(),
+            "feature_level": count(),
+            "leader": { "type": ["integer", "null"], "minimum": 0, "description": "null: nobody that the node knows of." },
+            "term": { "type": "integer", "minimum": 0, "description": "The how-manieth leader it is." },
+            "applied": { "type": "integer", "minimum": 0, "description": "Entries of the log that the node has applied." },
+            "clock_behind_us": { "type": "integer", "description": "How far the node's clock is behind what it follows." },
+            "members": { "type": "array", "items": member() },
+        }),
+    )
+}
+
+fn member() -> Value {
+    let address = || json!({ "type": "string", "description": "host:port" });
+    object(
+        &[
+            "id",
+            "native",
+            "http",
+            "resp",
+            "peer",
+            "zone",
+            "weight",
+            "shards",
+            "share_ppm",
+            "state",
+            "votes",
+            "lag",
+            "version",
+            "feature_level",
+        ],
         json!({
             "id": count(),
-            "native": { "type": "string", "description": "Where its native protocol is spoken." },
+            "native": address(),
+            "http": address(),
+            "resp": address(),
+            "peer": address(),
             "zone": { "type": "string" },
             "weight": count(),
             "shards": count(),
             "share_ppm": { "type": "integer", "minimum": 0, "maximum": 1_000_000, "description": "Its part of all keys." },
-            "state": { "enum": ["serving", "draining"] },
+            "state": { "enum": ["serving", "draining", "down"] },
+            "votes": { "type": "boolean", "description": "Whether it votes on changes." },
+            "lag": { "type": ["integer", "null"], "minimum": 0, "description": "Entries that it lacks; only the leader knows." },
+            "version": { "type": "string" },
+            "feature_level": count(),
         }),
     )
 }
