@@ -47,7 +47,21 @@ const MODULES: &[(&str, &[&str])] = &[
         "node",
         &["acceptor", "cluster", "config", "data", "door", "entrance", "observe", "reload", "rules", "shard", "tokens"],
     ),
-    ("cli", &["cluster::status", "config", "entrance", "event", "limits", "node", "rules", "tokens"]),
+    (
+        "cli",
+        &[
+            "cluster::control",
+            "cluster::status",
+            "config",
+            "data",
+            "entrance",
+            "event",
+            "limits",
+            "node",
+            "rules",
+            "tokens",
+        ],
+    ),
 ];
 
 /// What no file may name, except below the folders given.

@@ -2,6 +2,7 @@
 
 mod change;
 mod join;
+mod recover;
 mod status;
 
 use std::process::ExitCode;
@@ -19,6 +20,8 @@ pub enum ClusterCommand {
     Join(join::JoinArgs),
     /// Have a member leave for good; it can be stopped then
     Leave(change::LeaveArgs),
+    /// Found the cluster anew from one survivor's data folder, when the majority is gone for good
+    Recover(recover::RecoverArgs),
     /// Change a member's share of the keys
     Weight(change::WeightArgs),
 }
@@ -29,6 +32,7 @@ pub fn run(command: ClusterCommand) -> ExitCode {
         ClusterCommand::Status(args) => status::run(&args),
         ClusterCommand::Join(args) => join::run(&args),
         ClusterCommand::Leave(args) => change::leave(&args),
+        ClusterCommand::Recover(args) => recover::run(&args),
         ClusterCommand::Weight(args) => change::weight(&args),
     })
 }

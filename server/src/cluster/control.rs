@@ -22,6 +22,7 @@ pub mod member;
 pub mod outcome;
 pub mod packed;
 pub mod raft;
+pub mod recover;
 pub mod state;
 pub mod steward;
 pub mod timing;

@@ -22,6 +22,7 @@ pub struct Serve {
     pub native: SocketAddr,
     pub http: SocketAddr,
     pub resp: SocketAddr,
+    pub peer: SocketAddr,
     log: BufReader<std::process::ChildStderr>,
 }
 
@@ -45,7 +46,8 @@ impl Serve {
             }
         };
         let address = |field: &str| serving["fields"][field].as_str().unwrap().parse().unwrap();
-        Serve { native: address("native"), http: address("http"), resp: address("resp"), child, log }
+        let [native, http, resp, peer] = ["native", "http", "resp", "peer"].map(address);
+        Serve { child, native, http, resp, peer, log }
     }
 
     /// Sends a signal.

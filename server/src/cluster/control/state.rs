@@ -15,7 +15,7 @@ use self::left::Left;
 use self::recent::Recent;
 use super::change::{Change, ClusterId, Founding, Seeds, What};
 use super::codec::{self, CodecError};
-use super::member::{Member, NodeKey};
+use super::member::{Member, NodeKey, Status};
 use super::outcome::{Outcome, Refusal};
 use crate::rules::book::Book;
 
@@ -118,6 +118,20 @@ impl State {
         let nodes = self.members.values().map(Member::to_node).collect();
         let gateways = gateways.max(1);
         Some(Topology { epoch: self.epoch, placement_seed: PlacementSeed(seeds.placement), nodes, gateways })
+    }
+
+    /// The same after the loss of everybody but `me`: a cluster of another name, at a later epoch than any that the lost ones
+    /// can have come to.
+    pub(super) fn recovered(&self, me: NodeId, cluster: ClusterId, now_us: u64) -> State {
+        let mut state = self.clone();
+        state.cluster = state.cluster.map(|Cluster { seeds, .. }| Cluster { id: cluster, seeds });
+        state.members.retain(|id, _| *id == me);
+        for member in state.members.values_mut() {
+            member.weight = member.weight.max(1);
+            member.status = Status::Up;
+        }
+        state.epoch = now_us.max(state.epoch + 1);
+        state
     }
 
     /// The state's bytes: what a snapshot holds.

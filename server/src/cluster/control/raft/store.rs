@@ -14,6 +14,7 @@ use tallyring_protocol::NodeId;
 
 use super::super::codec::{self, CodecError};
 use super::super::member::NodeKey;
+use super::super::state::State;
 use super::{Entry, LogId, SnapshotMeta, Vote};
 use crate::sys::random;
 
@@ -184,6 +185,14 @@ impl Store {
         }
     }
 
+    /// Who the store belongs to, if it was ever opened by a node.
+    ///
+    /// # Errors
+    /// Damage, or the disk says no.
+    pub fn owner(&self) -> Result<Option<Identity>> {
+        self.get(IDENTITY)
+    }
+
     /// The vote that was given last.
     ///
     /// # Errors
@@ -284,6 +293,33 @@ impl Store {
             let mut single = transaction.open_table(SINGLE)?;
             single.insert(SNAPSHOT_META, &*meta)?;
             single.insert(SNAPSHOT, bytes)?;
+            Ok(())
+        })
+    }
+
+    /// The state that a snapshot's bytes are.
+    ///
+    /// # Errors
+    /// Damage, or another program's.
+    pub fn state(&self, bytes: &[u8]) -> Result<State> {
+        State::decode(bytes).map_err(|error| self.failed(error.into()))
+    }
+
+    /// Writes down a snapshot that ends at `last`, in place of everything that there was: the log before it is gone.
+    pub fn start_over(&self, meta: &SnapshotMeta, bytes: &[u8], last: LogId, vote: &Vote) -> Result<()> {
+        let single: [(&str, &[u8]); 5] = [
+            (SNAPSHOT_META, &codec::encode(meta)),
+            (SNAPSHOT, bytes),
+            (PURGED, &codec::encode(&last)),
+            (COMMITTED, &codec::encode(&Some(last))),
+            (VOTE, &codec::encode(vote)),
+        ];
+        self.write(|transaction| {
+            transaction.open_table(LOG)?.retain(|_, _| false)?;
+            let mut table = transaction.open_table(SINGLE)?;
+            for (name, bytes) in single {
+                table.insert(name, bytes)?;
+            }
             Ok(())
         })
     }
