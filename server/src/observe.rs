@@ -1,6 +1,7 @@
 //! Seeing: what a node tells about itself.
 
 pub mod clock;
+pub mod control;
 pub mod door;
 pub mod histogram;
 pub mod local;

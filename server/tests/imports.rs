@@ -23,7 +23,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("event", &[]),
     ("limits", &[]),
     ("observe", &[]),
-    ("cluster", &["rules::book", "rules::edition", "rules::publish", "rules::text", "shard", "tokens"]),
+    ("cluster", &["observe", "rules::book", "rules::edition", "rules::publish", "rules::text", "shard", "tokens"]),
     ("shard", &["door::resp", "limits", "observe", "tokens"]),
     ("snapshot", &[]),
     ("acceptor", &["cluster", "entrance", "observe", "shard", "tokens"]),

@@ -58,6 +58,16 @@ fn what_can_happen_is_there_before_it_happens() {
         "tallyring_request_duration_seconds_count{door=\"native\"} 0",
         "tallyring_shard_turn_duration_seconds_bucket{shard=\"0\",le=\"+Inf\"} 0",
         "tallyring_rules_version 0",
+        "tallyring_rules_agreed_version 0",
+        "tallyring_cluster_members{state=\"up\"} 1",
+        "tallyring_cluster_members{state=\"down\"} 0",
+        "tallyring_cluster_member 1",
+        "tallyring_control_up 1",
+        "tallyring_control_leader_known 1",
+        "tallyring_control_voters 1",
+        "tallyring_control_lag_entries 0",
+        "tallyring_control_proposals_total{outcome=\"unknown\"} 0",
+        "tallyring_peers_refused_total{reason=\"token\"} 0",
     ] {
         assert!(text.contains(&format!("\n{line}\n")), "{line} is not in\n{text}");
     }

@@ -51,6 +51,7 @@ use self::state::State;
 use self::timing::Timing;
 use super::peer::hello::Introduction;
 use super::peer::reception;
+use crate::observe::control::{self as tally, ControlTally};
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
 use crate::sys::spawn::{self, Thread};
@@ -91,6 +92,7 @@ pub struct Control {
     clock: Clock,
     node: NodeId,
     dismissed: watch::Receiver<bool>,
+    tally: Arc<ControlTally>,
 }
 
 /// How a node stands among those that agree.
@@ -146,7 +148,15 @@ impl Control {
         let (tokens, token) = (Arc::clone(&setup.tokens), Arc::clone(&setup.token));
         let (dismisses, dismissed) = watch::channel(false);
         let dismisses = Arc::new(dismisses);
-        let introduction = Introduction { identity, token, tokens, states: states.clone(), dismissed: dismisses };
+        let tally = Arc::<ControlTally>::default();
+        let introduction = Introduction {
+            identity,
+            token,
+            tokens,
+            states: states.clone(),
+            dismissed: dismisses,
+            tally: Arc::clone(&tally),
+        };
         let node = identity.node;
         let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
         let (stands, standings) = watch::channel(Standing::default());
@@ -155,7 +165,7 @@ impl Control {
         let thread =
             spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun))?;
         match has_begun.await {
-            Ok(Ok(())) => Ok((Control { states, standings, proposals, places, clock, node, dismissed }, thread)),
+            Ok(Ok(())) => Ok((Control { states, standings, proposals, places, clock, node, dismissed, tally }, thread)),
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(BeginError::Stopped.into()),
         }
@@ -164,6 +174,11 @@ impl Control {
     /// What everybody agrees on, as far as this node knows.
     pub fn state(&self) -> Arc<State> {
         Arc::clone(&self.states.borrow())
+    }
+
+    /// What is counted of all that.
+    pub fn tally(&self) -> &ControlTally {
+        &self.tally
     }
 
     /// Who this node is.
@@ -212,6 +227,16 @@ impl Control {
     /// # Errors
     /// [`ProposeError`].
     pub async fn propose_at(&self, at_us: u64, what: What) -> Result<Outcome, ProposeError> {
+        let proposed = self.try_to_propose(at_us, what).await;
+        self.tally.proposed(match &proposed {
+            Ok(Outcome::Refused(_)) => tally::Proposal::Refused,
+            Ok(_) => tally::Proposal::Agreed,
+            Err(_) => tally::Proposal::Unknown,
+        });
+        proposed
+    }
+
+    async fn try_to_propose(&self, at_us: u64, what: What) -> Result<Outcome, ProposeError> {
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| ProposeError::Busy)?;
         let change = Change::new(at_us, what);
         let (answer, answered) = oneshot::channel();

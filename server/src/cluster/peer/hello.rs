@@ -12,6 +12,7 @@ use crate::cluster::control::change::ClusterId;
 use crate::cluster::control::member::NodeKey;
 use crate::cluster::control::raft::store::Identity;
 use crate::cluster::control::state::{FEATURE_LEVEL, State};
+use crate::observe::control::{ControlTally, PeerRefusal};
 use crate::tokens::LiveTokens;
 
 /// A node says who it is, and whom it means to call.
@@ -108,6 +109,19 @@ pub enum Rejection {
     Left,
 }
 
+impl Rejection {
+    /// What it is counted as.
+    pub fn kind(&self) -> PeerRefusal {
+        match self {
+            Rejection::Token => PeerRefusal::Token,
+            Rejection::Version { .. } | Rejection::TooOld { .. } => PeerRefusal::Version,
+            Rejection::OtherCluster { .. } => PeerRefusal::Cluster,
+            Rejection::OtherNode { .. } | Rejection::SameNode { .. } => PeerRefusal::Node,
+            Rejection::Left => PeerRefusal::Left,
+        }
+    }
+}
+
 /// Who this node is, for hellos in both directions.
 #[derive(Clone, Debug)]
 pub struct Introduction {
@@ -121,6 +135,8 @@ pub struct Introduction {
     pub states: watch::Receiver<Arc<State>>,
     /// Whether this node was told that it is no member any more.
     pub dismissed: Arc<watch::Sender<bool>>,
+    /// What is counted of refusals.
+    pub tally: Arc<ControlTally>,
 }
 
 impl Introduction {

@@ -11,6 +11,7 @@ use super::frame::{self, FrameError};
 use super::hello::{Greeting, Hello, Introduction};
 use super::message::{Answer, Ask};
 use super::{HELLO_TIMEOUT, IDLE_TIMEOUT, SESSIONS_MAX, WRITE_TIMEOUT};
+use crate::observe::control::PeerRefusal;
 use crate::sys::net::{TcpListener, TcpStream};
 
 /// Who answers questions.
@@ -34,6 +35,7 @@ pub async fn run(listener: TcpListener, introduction: Introduction, host: impl H
             continue;
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            introduction.tally.refused(PeerRefusal::Full);
             tracing::warn!(SESSIONS_MAX, "a call of another node was dropped: there is no place for it");
             continue;
         };
@@ -62,6 +64,7 @@ async fn serve(mut stream: TcpStream, introduction: &Introduction, host: impl Ho
     let greeting = introduction.greet(&hello);
     in_time(WRITE_TIMEOUT, frame::write(&mut stream, &greeting)).await?;
     if let Greeting::Refused(reason) = greeting {
+        introduction.tally.refused(reason.kind());
         tracing::warn!(node = hello.from.0, %reason, "a call of another node was refused");
         return Ok(());
     }

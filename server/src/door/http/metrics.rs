@@ -1,5 +1,6 @@
 //! `/metrics`: what the shards and the acceptor counted, for Prometheus.
 
+mod cluster;
 mod decisions;
 mod doors;
 mod durations;
@@ -32,6 +33,7 @@ impl HttpDoor {
         shard_families(&mut text, &reports);
         durations::families(&mut text, &reports, &self.latency.lock());
         self.clock_family(&mut text);
+        cluster::families(&self.control, &mut text);
         self.rules_families(&mut text);
         self.reload_families(&mut text);
         self.expiry_family(&mut text);

@@ -30,6 +30,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
         tokens: Arc::new(LiveTokens::new(tokens)),
         states: watch::channel(Arc::new(state)).1,
         dismissed: Arc::new(watch::channel(false).0),
+        tally: Arc::default(),
     }
 }
 
