@@ -37,7 +37,7 @@ pub struct Cli {
 enum Command {
     /// Run a node: without flags a cluster of one on loopback, in memory, one shard a core.
     Serve(Box<serve::ServeArgs>),
-    /// Run a node and a gateway in one process, to try with curl.
+    /// Run a cluster and a gateway on this machine, to try with curl.
     #[cfg(not(feature = "sim"))]
     Demo(demo::DemoArgs),
     /// Validate, publish, read and compare rules; look back, go back.

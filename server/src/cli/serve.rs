@@ -41,6 +41,9 @@ pub struct ServeArgs {
     config: Option<PathBuf>,
     #[command(flatten)]
     settings: Settings,
+    /// End when the thread that started this process does: `demo` leaves no node behind
+    #[arg(long, hide = true)]
+    ends_with_parent: bool,
 }
 
 /// The settings that the command line, the environment and the file share.
@@ -128,6 +131,9 @@ enum LogFormat {
 
 /// Runs a node until SIGTERM or Ctrl-C.
 pub fn run(args: ServeArgs) -> ExitCode {
+    if args.ends_with_parent {
+        end_with_parent();
+    }
     let (config, log_format) = match resolve(args) {
         Ok(resolved) => resolved,
         Err(error) => return fail(error),
@@ -160,6 +166,12 @@ async fn serve(config: Config) -> Result<(), Box<dyn std::error::Error>> {
     info!(signal = name, "stopping");
     node.drain().await;
     Ok(())
+}
+
+/// Has the system send SIGTERM once whoever started this process is gone, where it can.
+fn end_with_parent() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM));
 }
 
 /// Allows as many descriptors as the system does: every connection takes one, and the usual limit is a thousand.

@@ -26,15 +26,18 @@ pub mod recover;
 pub mod state;
 pub mod steward;
 pub mod timing;
+pub mod vigil;
 pub mod voters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use openraft::error::Fatal;
 use openraft::{BasicNode, LogId, RaftMetrics, ServerState};
 use tallyring_protocol::NodeId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::begin::{BeginError, Beginning};
@@ -49,6 +52,7 @@ use self::raft::network::{Acks, Network};
 use self::raft::store::{Store, StoreError};
 use self::state::State;
 use self::timing::Timing;
+use self::vigil::{Leaderless, Vigil};
 use super::peer::hello::Introduction;
 use super::peer::reception;
 use crate::observe::control::{self as tally, ControlTally};
@@ -93,6 +97,7 @@ pub struct Control {
     node: NodeId,
     dismissed: watch::Receiver<bool>,
     tally: Arc<ControlTally>,
+    vigil: Vigil,
 }
 
 /// How a node stands among those that agree.
@@ -162,10 +167,15 @@ impl Control {
         let (stands, standings) = watch::channel(Standing::default());
         let (begun, has_begun) = oneshot::channel();
         let (clock, places) = (setup.clock.clone(), Arc::new(Semaphore::new(PROPOSALS_MAX)));
+        let vigil = Vigil::new(setup.timing.election_min);
+        let hears = vigil.clone();
         let thread =
-            spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun))?;
+            spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun, hears))?;
         match has_begun.await {
-            Ok(Ok(())) => Ok((Control { states, standings, proposals, places, clock, node, dismissed, tally }, thread)),
+            Ok(Ok(())) => {
+                let control = Control { states, standings, proposals, places, clock, node, dismissed, tally, vigil };
+                Ok((control, thread))
+            }
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(BeginError::Stopped.into()),
         }
@@ -214,6 +224,11 @@ impl Control {
         self.standings.clone()
     }
 
+    /// How long nobody led.
+    pub fn leaderless(&self) -> Leaderless {
+        self.vigil.report()
+    }
+
     /// Has everybody agree on something, from any thread.
     ///
     /// # Errors
@@ -254,6 +269,7 @@ async fn run(
     proposed: mpsc::Receiver<Proposal>,
     stands: watch::Sender<Standing>,
     begun: oneshot::Sender<Result<(), BeginError>>,
+    vigil: Vigil,
 ) {
     let ControlSetup { store, member, beginning, listener, clock, timing, draining, .. } = setup;
     let acks = Acks::default();
@@ -268,10 +284,17 @@ async fn run(
         Ok(listener) => listener,
         Err(error) => return drop(begun.send(Err(BeginError::Broken(error.to_string())))),
     };
-    let desk = Desk { raft: raft.clone(), introduction: introduction.clone(), acks: acks.clone(), timing, is_lasting };
+    let desk = Desk {
+        raft: raft.clone(),
+        introduction: introduction.clone(),
+        acks: acks.clone(),
+        timing,
+        is_lasting,
+        vigil: vigil.clone(),
+    };
     tokio::spawn(reception::run(listener, introduction.clone(), desk.clone(), draining.clone()));
     tokio::spawn(steward::run(raft.clone(), introduction.states.clone(), acks, draining.clone()));
-    tokio::spawn(stand(raft.clone(), stands));
+    tokio::spawn(stand(raft.clone(), stands, vigil));
     let is_in = tokio::select! {
         biased;
         () = draining.cancelled() => Err(BeginError::Stopped),
@@ -322,12 +345,25 @@ fn fault(running: &Result<(), Fatal<u64>>) -> Option<Arc<str>> {
     }
 }
 
+/// Tells the vigil that this node leads, if it does: a majority's answers say so, or nobody else votes.
+fn tell(vigil: &Vigil, metrics: &RaftMetrics<u64, BasicNode>) {
+    if metrics.state != ServerState::Leader {
+        return;
+    }
+    if metrics.membership_config.voter_ids().eq([metrics.id]) {
+        vigil.lead_alone(metrics.current_term);
+    } else if let Some(ago_ms) = metrics.millis_since_quorum_ack {
+        vigil.hear(metrics.current_term, Instant::now() - Duration::from_millis(ago_ms));
+    }
+}
+
 /// Tells everybody who watches how this node stands.
-async fn stand(raft: Raft, stands: watch::Sender<Standing>) {
+async fn stand(raft: Raft, stands: watch::Sender<Standing>, vigil: Vigil) {
     let mut metrics = raft.metrics();
     loop {
         let standing = {
             let metrics = metrics.borrow_and_update();
+            tell(&vigil, &metrics);
             Standing {
                 fault: fault(&metrics.running_state),
                 leader: metrics.current_leader.map(NodeId),

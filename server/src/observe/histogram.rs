@@ -1,7 +1,7 @@
 //! How long things take: counts in buckets with fixed bounds, cheap to add to and to sum over shards.
 
 /// The upper bounds of the buckets, in microseconds, and as Prometheus writes them, in seconds.
-pub const BOUNDS: [(u64, &str); 14] = [
+pub const BOUNDS: [(u64, &str); 16] = [
     (1, "0.000001"),
     (2, "0.000002"),
     (5, "0.000005"),
@@ -15,6 +15,8 @@ pub const BOUNDS: [(u64, &str); 14] = [
     (5_000, "0.005"),
     (25_000, "0.025"),
     (100_000, "0.1"),
+    (200_000, "0.2"),
+    (400_000, "0.4"),
     (1_000_000, "1"),
 ];
 

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use openraft::ServerState;
 use openraft::error::{ClientWriteError, RaftError};
+use openraft::raft::{AppendEntriesRequest, AppendEntriesResponse};
 use tallyring_protocol::NodeId;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::change::{Change, What};
 use super::outcome::{Outcome, Refusal};
-use super::raft::Raft;
 use super::raft::network::Acks;
+use super::raft::{Raft, Types};
 use super::timing::Timing;
+use super::vigil::Vigil;
 use super::voters;
 use crate::cluster::peer::hello::Introduction;
 use crate::cluster::peer::line::{CallError, Line};
@@ -27,6 +29,8 @@ pub struct Desk {
     pub(super) timing: Timing,
     /// Whether what this node promises outlives its process.
     pub(super) is_lasting: bool,
+    /// Hears the leader's calls.
+    pub(super) vigil: Vigil,
 }
 
 /// Why nobody can say what became of a change.
@@ -54,7 +58,7 @@ pub enum ProposeError {
 impl Host for Desk {
     async fn answer(&self, ask: Ask) -> Answer {
         match ask {
-            Ask::Append(request) => Answer::Append(self.raft.append_entries(request).await),
+            Ask::Append(request) => Answer::Append(self.append(request).await),
             Ask::Vote(request) => Answer::Vote(self.raft.vote(request).await),
             Ask::Snapshot(request) => Answer::Snapshot(self.raft.install_snapshot(request).await),
             Ask::Propose(change) => Answer::Propose(self.propose_here(change).await),
@@ -63,6 +67,16 @@ impl Host for Desk {
 }
 
 impl Desk {
+    /// Takes a leader's entries, or its sign of life, unless there is another leader.
+    async fn append(&self, request: AppendEntriesRequest<Types>) -> Result<AppendEntriesResponse<u64>, RaftError<u64>> {
+        let (term, heard) = (request.vote.leader_id.term, Instant::now());
+        let answer = self.raft.append_entries(request).await;
+        if matches!(&answer, Ok(answer) if !matches!(answer, AppendEntriesResponse::HigherVote(_))) {
+            self.vigil.hear(term, heard);
+        }
+        answer
+    }
+
     /// Has everybody agree on a change, wherever the leader is. Asked again with the same change, it is the same one.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ mod cluster;
 mod decisions;
 mod doors;
 mod durations;
+mod leaderless;
 
 use std::sync::Arc;
 
@@ -32,6 +33,7 @@ impl HttpDoor {
         doors::families(&self.doors, &mut text);
         shard_families(&mut text, &reports);
         durations::families(&mut text, &reports, &self.latency.lock());
+        leaderless::families(&mut text, &self.control.leaderless());
         self.clock_family(&mut text);
         cluster::families(&self.control, &mut text);
         self.rules_families(&mut text);
