@@ -4,6 +4,7 @@
 mod common;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{PATIENCE, Serve, command};
@@ -185,6 +186,60 @@ fn without_a_majority_the_last_rules_stay_until_a_survivor_founds_the_cluster_an
     nodes.nodes[1] = Some(nodes.serve(2, &["--peer-addr", &peers[0], "--join", &join]));
     nodes.all("two members", |node| members(node, |_| true) == [1, 2]);
     nodes.push(2, 4);
+}
+
+/// How often a node heard of no leader for a while.
+fn silences(node: &Serve) -> u64 {
+    let (_, metrics) = node.get("/metrics");
+    let line = metrics.lines().find(|line| line.starts_with("tallyring_cluster_leaderless_seconds_count "));
+    line.unwrap().rsplit(' ').next().unwrap().parse().unwrap()
+}
+
+/// How long that takes on a machine that is as busy as it can be is what `leader_load` of the tests measures.
+#[test]
+fn a_leader_that_is_killed_under_load_is_missed_and_followed_by_another() {
+    let mut nodes = Cluster::start(3);
+    nodes.all_vote(&[1, 2, 3]);
+    let (is_over, doors) = (AtomicBool::new(false), nodes.running().map(|node| node.http).collect::<Vec<_>>());
+    std::thread::scope(|threads| {
+        for door in &doors {
+            threads.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let _ = common::try_ask(*door, "POST", "/v1/limit", &[], LIMIT); // it may be dead
+                }
+            });
+        }
+        let _over = Over(&is_over);
+        for _ in 0..2 {
+            nodes.all("a leader", |node| status(node)["leader"].is_u64());
+            let leader = status(nodes.running().next().unwrap())["leader"].as_u64().unwrap();
+            let before: Vec<(u64, u64)> = survivors(&nodes, leader).map(|(id, node)| (id, silences(node))).collect();
+            let peer = nodes.kill(leader as usize);
+            for (id, before) in before {
+                let node = nodes.node(id as usize);
+                nodes.all("another leader", |node| ![Value::Null, leader.into()].contains(&status(node)["leader"]));
+                nodes.all("a leader's first word", |_| silences(node) > before);
+            }
+            nodes.push(leader as usize % 3 + 1, leader);
+            nodes.restart(leader as usize, &peer);
+        }
+    });
+}
+
+/// A question that any node can answer.
+const LIMIT: &str = r#"{"key":"k","algorithm":"token_bucket","limit":1,"period_us":1000000}"#;
+
+/// Ends the load, also if the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn survivors(nodes: &Cluster, dead: u64) -> impl Iterator<Item = (u64, &Serve)> {
+    (1..=3).filter(move |id| *id != dead).map(|id| (id, nodes.node(id as usize)))
 }
 
 /// What `serve` says with arguments that it refuses.

@@ -94,24 +94,34 @@ impl Serve {
 
     /// The response to any HTTP request, or why there is none: the node may be dead.
     pub fn try_ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> std::io::Result<Response> {
-        let mut stream = TcpStream::connect(self.http)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let mut request =
-            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
-        if !headers.iter().any(|(name, _)| *name == "Host") {
-            request += "Host: localhost\r\n";
-        }
-        headers.iter().for_each(|(name, value)| request += &format!("{name}: {value}\r\n"));
-        stream.write_all(format!("{request}\r\n{body}").as_bytes())?;
-        let mut response = String::new();
-        stream.read_to_string(&mut response)?;
-        Response::read(&response).ok_or(std::io::ErrorKind::UnexpectedEof.into())
+        try_ask(self.http, method, path, headers, body)
     }
 
     /// Publishes rules over whatever is live.
     pub fn push(&self, rules: &str) -> Response {
         self.ask("PUT", "/v1/rules", &[("If-Match", "*")], rules)
     }
+}
+
+/// The response to any HTTP request to `http`, or why there is none.
+pub fn try_ask(
+    http: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> std::io::Result<Response> {
+    let mut stream = TcpStream::connect(http)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+    if !headers.iter().any(|(name, _)| *name == "Host") {
+        request += "Host: localhost\r\n";
+    }
+    headers.iter().for_each(|(name, value)| request += &format!("{name}: {value}\r\n"));
+    stream.write_all(format!("{request}\r\n{body}").as_bytes())?;
+    let mut response = String::new();
+    stream.read_to_string(&mut response)?;
+    Response::read(&response).ok_or(std::io::ErrorKind::UnexpectedEof.into())
 }
 
 impl Drop for Serve {

@@ -30,7 +30,7 @@ struct Asking {
 
 /// What became of the questions.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub(super) struct Asked {
     /// Those that the store decided.
     pub decided: u64,
     /// Those that it did not in time: a node was dead, or busy.
