@@ -2,10 +2,12 @@
 //! the other.
 //!
 //! `control` is what they agree on and how, and `peer` what they say to each other meanwhile; `time` is how their clocks come
-//! to show the same; `view` is what this node tells its clients of it; `status` is what it tells people.
+//! to show the same; `lease` is how long an owner may decide by itself; `view` is what this node tells its clients of it;
+//! `status` is what it tells people.
 
 pub mod control;
 pub mod gateways;
+pub mod lease;
 pub mod peer;
 pub mod status;
 pub mod time;
