@@ -142,6 +142,13 @@ impl Config {
             let reason = "the tokens name some of peers: say which one this node shows to the others";
             return Err(ConfigError { field: "peer-token-from", reason: reason.to_owned() });
         }
+        if self.peer_addr.ip().is_unspecified() && self.advertise_host.is_none() {
+            let reason = format!(
+                "--peer-addr {} is no address for others to call: say under which host they do",
+                self.peer_addr
+            );
+            return Err(ConfigError { field: "advertise-host", reason });
+        }
         let listeners = [
             ("native-addr", self.native_addr),
             ("http-addr", self.http_addr),
@@ -497,8 +504,11 @@ mod tests {
         assert!(with_tls.unwrap_err().contains("everybody may do everything: give --token-file,"));
         assert_eq!(lack(Config { tls: tls(), tokens: tokens(), ..exposed() }), Ok(()));
         assert_eq!(lack(Config { insecure: true, ..exposed() }), Ok(()));
-        let peer = lack(Config { peer_addr: "0.0.0.0:4174".parse().unwrap(), ..Config::default() });
-        assert!(peer.unwrap_err().starts_with("peer-addr: 0.0.0.0:4174 can be reached from other machines"));
+        let peer = |at: &str| Config { peer_addr: at.parse().unwrap(), ..Config::default() };
+        let exposed = lack(peer("10.0.0.1:4174")).unwrap_err();
+        assert!(exposed.starts_with("peer-addr: 10.0.0.1:4174 can be reached from other machines"), "{exposed}");
+        let nowhere = lack(peer("0.0.0.0:4174")).unwrap_err();
+        assert!(nowhere.starts_with("advertise-host: --peer-addr 0.0.0.0:4174 is no address for others"), "{nowhere}");
         assert_eq!(lack(Config::default()), Ok(()));
     }
 }

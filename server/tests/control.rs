@@ -2,8 +2,13 @@
 #![cfg(not(feature = "sim"))]
 #![allow(clippy::unwrap_used, reason = "a broken fixture must panic")]
 
+use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use redb::StorageBackend;
+use redb::backends::InMemoryBackend;
 
 use tallyring::cluster::control::begin::Beginning;
 use tallyring::cluster::control::change::{Publish, Seeds, What};
@@ -32,7 +37,7 @@ struct Start {
 
 impl Start {
     fn founding() -> Start {
-        let store = Store::on(redb::backends::InMemoryBackend::new()).unwrap();
+        let store = Store::on(InMemoryBackend::new()).unwrap();
         Start { store, beginning: Beginning::Found(SEEDS), token: "p" }
     }
 
@@ -191,6 +196,59 @@ async fn who_has_left_is_told_so_however_late() {
     assert_eq!(error.to_string(), expect);
     Node::start(2, Start::joining(&first)).await.unwrap();
     first.sees(|state| state.members().len() == 2).await;
+}
+
+/// A disk that takes nothing any more once it is full.
+#[derive(Debug)]
+struct Disk {
+    memory: InMemoryBackend,
+    is_full: Arc<AtomicBool>,
+}
+
+impl Disk {
+    fn check(&self) -> io::Result<()> {
+        if self.is_full.load(Ordering::Relaxed) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+impl StorageBackend for Disk {
+    fn len(&self) -> io::Result<u64> {
+        self.memory.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.memory.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check()?;
+        self.memory.set_len(len)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.check()?;
+        self.memory.sync_data()
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check()?;
+        self.memory.write(offset, data)
+    }
+}
+
+#[tokio::test]
+async fn a_node_whose_disk_is_full_says_so_and_keeps_what_it_knows() {
+    let is_full = Arc::<AtomicBool>::default();
+    let disk = Disk { memory: InMemoryBackend::new(), is_full: Arc::clone(&is_full) };
+    let node = Node::start(1, Start { store: Store::on(disk).unwrap(), ..Start::founding() }).await.unwrap();
+    node.control.propose(publish("# kept")).await.unwrap();
+    is_full.store(true, Ordering::Relaxed);
+    let (proposed, standing) = tokio::join!(node.control.propose(publish("# lost")), async {
+        node.control.standings().wait_for(|standing| standing.fault.is_some()).await.unwrap().clone()
+    });
+    assert!(proposed.is_err(), "{proposed:?}");
+    assert!(standing.fault.unwrap().contains("no storage space"), "the reason is told");
+    assert_eq!(node.control.state().rules().version().version, 1);
 }
 
 #[tokio::test]

@@ -83,7 +83,7 @@ struct Settings {
     /// Where this node stands, so that replicas can stand elsewhere
     #[arg(long, env = "TALLYRING_ZONE", value_name = "NAME")]
     zone: Option<String>,
-    /// Folder for what survives a restart: the rules and their history [default: nothing does]
+    /// Folder for what survives a restart: members, rules, seeds [default: nothing does]
     #[arg(long, env = "TALLYRING_DATA", value_name = "DIR")]
     data: Option<PathBuf>,
     /// Rules to publish at the start, unless they are live already: TOML or JSON

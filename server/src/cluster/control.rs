@@ -103,7 +103,7 @@ pub struct Control {
 /// How a node stands among those that agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Who leads, as far as this node knows.
+    /// Who leads, as far as this node knows; itself only while a majority answers it.
     pub leader: Option<NodeId>,
     /// Whether this node does.
     pub leads: bool,
@@ -294,7 +294,7 @@ async fn run(
     };
     tokio::spawn(reception::run(listener, introduction.clone(), desk.clone(), draining.clone()));
     tokio::spawn(steward::run(raft.clone(), introduction.states.clone(), acks, draining.clone()));
-    tokio::spawn(stand(raft.clone(), stands, vigil));
+    tokio::spawn(stand(raft.clone(), stands, vigil, 2 * timing.election_max));
     let is_in = tokio::select! {
         biased;
         () = draining.cancelled() => Err(BeginError::Stopped),
@@ -325,6 +325,12 @@ async fn answer_proposals(desk: Desk, mut proposed: mpsc::Receiver<Proposal>) {
             drop(_place);
         });
     }
+}
+
+/// Whether this node leads in name alone.
+fn has_lapsed(metrics: &RaftMetrics<u64, BasicNode>, lapse: Duration) -> bool {
+    let silence = metrics.millis_since_quorum_ack.map(Duration::from_millis);
+    metrics.state == ServerState::Leader && silence.is_some_and(|silence| silence > lapse)
 }
 
 /// What each node lacks of the log, as far as its leader knows.
@@ -358,7 +364,9 @@ fn tell(vigil: &Vigil, metrics: &RaftMetrics<u64, BasicNode>) {
 }
 
 /// Tells everybody who watches how this node stands.
-async fn stand(raft: Raft, stands: watch::Sender<Standing>, vigil: Vigil) {
+///
+/// A leader that no majority has answered for `lapse` is none that anybody should hope for.
+async fn stand(raft: Raft, stands: watch::Sender<Standing>, vigil: Vigil, lapse: Duration) {
     let mut metrics = raft.metrics();
     loop {
         let standing = {
@@ -366,7 +374,7 @@ async fn stand(raft: Raft, stands: watch::Sender<Standing>, vigil: Vigil) {
             tell(&vigil, &metrics);
             Standing {
                 fault: fault(&metrics.running_state),
-                leader: metrics.current_leader.map(NodeId),
+                leader: metrics.current_leader.map(NodeId).filter(|_| !has_lapsed(&metrics, lapse)),
                 leads: metrics.state == ServerState::Leader,
                 term: metrics.current_term,
                 applied: metrics.last_applied.map_or(0, |last| last.index + 1),

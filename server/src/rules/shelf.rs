@@ -235,13 +235,13 @@ pub(super) mod tests {
     }
 
     fn put(dir: &Path, lineage: u64, edition: &Edition) {
-        fs::write(place(dir, edition.imprint.version), encode(lineage, edition)).unwrap();
+        fs::write(place(dir, edition.imprint.version), encode(lineage, edition)).expect("a folder");
     }
 
     /// A data folder with these versions in it.
     pub(in super::super) fn with(versions: impl IntoIterator<Item = u64>) -> tempfile::TempDir {
-        let data = tempfile::tempdir().unwrap();
-        fs::create_dir(data.path().join(FOLDER)).unwrap();
+        let data = tempfile::tempdir().expect("a folder");
+        fs::create_dir(data.path().join(FOLDER)).expect("a folder");
         for version in versions {
             put(&data.path().join(FOLDER), 5, &edition(version, &format!("# version {version}\n\n# käse\n")));
         }

@@ -62,7 +62,7 @@ fn limits(rules: &Rules) -> Vec<(String, u64)> {
 
 /// A node's control plane alone; it ends when nobody can propose anything any more.
 async fn control(store: Store) -> (Control, CancellationToken) {
-    let listener = Bound::listen((Ipv4Addr::LOCALHOST, 0).into()).await.unwrap();
+    let listener = Bound::listen((Ipv4Addr::LOCALHOST, 0).into()).await.expect("a free port");
     let at = || "127.0.0.1:1".to_owned();
     let member = Member {
         id: NodeId(1),
@@ -87,11 +87,11 @@ async fn control(store: Store) -> (Control, CancellationToken) {
         timing: Timing::default(),
         draining: draining.clone(),
     };
-    (Control::start(setup).await.unwrap().0, draining)
+    (Control::start(setup).await.expect("a cluster of one").0, draining)
 }
 
 async fn memory() -> Arc<Rules> {
-    Arc::new(Rules::open(control(Store::in_memory()).await.0).unwrap())
+    Arc::new(Rules::open(control(Store::in_memory()).await.0).expect("there are none"))
 }
 
 #[tokio::test]

@@ -50,6 +50,9 @@ pub enum ProposeError {
     /// As many changes are under way as may be.
     #[error("too many changes are under way: try again")]
     Busy,
+    /// The node takes part no longer: its disk has failed, most likely.
+    #[error("the control plane of this node has ended: {0}")]
+    Ended(String),
     /// The node is about to stop.
     #[error("this node is stopping")]
     Stopping,
@@ -120,6 +123,7 @@ impl Desk {
         let mut next = Hop::first(seed);
         let mut last = "nobody leads".to_owned();
         while Instant::now() < deadline {
+            self.check_raft()?;
             match self.ask_at(&next, change, deadline).await {
                 Ok(Proposed::Agreed(outcome)) => return Ok(outcome),
                 Ok(Proposed::NotLeader(Some(leader))) if next.leads_to(&leader) => {
@@ -134,6 +138,12 @@ impl Desk {
             sleep(self.timing.retry).await;
         }
         Err(ProposeError::NoAnswer { within, last })
+    }
+
+    /// Whether this node takes part at all: when its disk has failed, to wait would help nobody.
+    fn check_raft(&self) -> Result<(), ProposeError> {
+        let running = self.raft.metrics().borrow().running_state.clone();
+        running.map_err(|error| ProposeError::Ended(error.to_string()))
     }
 
     async fn ask_at(&self, hop: &Hop, change: &Change, deadline: Instant) -> Result<Proposed, CallError> {
