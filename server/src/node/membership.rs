@@ -115,10 +115,11 @@ async fn follow(control: Control, view: Arc<View>) {
     let mut was_member = true;
     loop {
         let topology = states.borrow_and_update().topology(1);
-        if let Some(topology) = topology.filter(|next| next.epoch > view.territory().topology().epoch) {
-            if let Err(reason) = view.take(topology) {
-                tracing::warn!(%reason, "a topology is not taken");
-            }
+        let current = view.territory().topology().epoch;
+        if let Some(next) = topology.filter(|next| next.epoch > current)
+            && let Err(reason) = view.take(next)
+        {
+            tracing::warn!(%reason, "a topology is not taken");
         }
         if was_member && !control.is_member() {
             was_member = false;
