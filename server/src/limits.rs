@@ -29,7 +29,7 @@ fn period_of(code: PeriodCode) -> Period {
 }
 
 /// The engine's algorithm of a wire number.
-fn algorithm_of(code: AlgorithmCode) -> Algorithm {
+pub fn algorithm_of(code: AlgorithmCode) -> Algorithm {
     match code {
         AlgorithmCode::TokenBucket => Algorithm::TokenBucket,
         AlgorithmCode::LeakyBucket => Algorithm::LeakyBucket,

@@ -1,5 +1,6 @@
 //! A node: the only module that knows every part. It starts the threads, joins them, and drains them in between.
 
+mod errands;
 mod first_rules;
 mod membership;
 mod news;
@@ -16,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 
+use self::errands::Errands;
 pub use self::first_rules::Faulty;
 use self::first_rules::FirstRules;
 use self::membership::{Listening, Membership};
@@ -30,16 +32,18 @@ use crate::config::{Config, ConfigError};
 use crate::data::{Data, DataError};
 use crate::door::http::{self, HttpDoor};
 use crate::door::judge::Judge;
-use crate::door::shards::Shards;
+use crate::door::shards::{Mailboxes, Shards};
 use crate::entrance::tls::{Certificates, TlsError};
 use crate::entrance::{Entrance, EntranceSetup, WhenFull};
 use crate::observe::clock::ClockGauge;
 use crate::observe::door::{Door, DoorTallies};
+use crate::observe::errand::ErrandTally;
 use crate::observe::reload::ReloadTally;
 use crate::reload::Reload;
 use crate::rules::publish::PublishError;
 use crate::rules::shelf::{ImportError, ShelfError};
 use crate::rules::{NotUnderstood, Rules};
+use crate::shard::abroad::{ABROAD_MAX, Abroad};
 use crate::shard::command::KeyQuota;
 use crate::shard::{self, MAILBOX_MAX, Seeds, ShardMailbox, ShardSetup};
 use crate::sys::clock::Clock;
@@ -58,6 +62,7 @@ pub struct Node {
     draining: CancellationToken,
     reload: Arc<Notify>,
     threads: Vec<Thread>,
+    errands: Errands,
     membership: Membership,
     /// Ours until the last thread has ended.
     _data: Option<Data>,
@@ -127,9 +132,10 @@ impl Node {
         let data = config.data.as_deref().map(Data::open).transpose()?;
         let (listeners, listening, peer) = listen_at(&config).await?;
         let tokens = Arc::new(LiveTokens::new(config.tokens.clone()));
-        let membership = Membership::start(&config, data.as_ref(), listening, peer, &tokens, &clock).await?;
-        let started = Parts::start(&config, &membership, data.as_ref(), certificates, tokens, clock, listeners).await;
-        let (parts, threads) = match started {
+        let mut membership = Membership::start(&config, data.as_ref(), listening, peer, &tokens, &clock).await?;
+        let started =
+            Parts::start(&config, &mut membership, data.as_ref(), certificates, tokens, clock, listeners).await;
+        let (parts, threads, errands) = match started {
             Ok(started) => started,
             Err(error) => {
                 membership.stop().await;
@@ -149,6 +155,7 @@ impl Node {
             draining: parts.draining,
             reload: parts.reload,
             threads,
+            errands,
             membership,
             _data: data,
         })
@@ -199,6 +206,7 @@ impl Node {
         for thread in self.threads {
             thread.join().await;
         }
+        self.errands.stop().await;
         self.membership.stop().await;
         info!("drained");
     }
@@ -219,6 +227,8 @@ struct Parts {
     timekeeper: Arc<Timekeeper>,
     clock_gauge: Arc<ClockGauge>,
     mailboxes: Arc<[ShardMailbox]>,
+    abroad: Arc<Abroad>,
+    errands: Arc<ErrandTally>,
     pulses: Vec<Arc<AtomicU64>>,
     gateways: Arc<Gateways>,
     rules: Arc<Rules>,
@@ -235,13 +245,13 @@ struct Parts {
 impl Parts {
     async fn start(
         config: &Config,
-        membership: &Membership,
+        membership: &mut Membership,
         data: Option<&Data>,
         certificates: Option<Arc<Certificates>>,
         tokens: Arc<LiveTokens>,
         clock: Clock,
         listeners: Listeners,
-    ) -> Result<(Parts, Vec<Thread>), StartError> {
+    ) -> Result<(Parts, Vec<Thread>, Errands), StartError> {
         let rules = first_rules::open(&membership.control, data).await?;
         let first = config.rules.as_ref().map(|file| FirstRules::new(file, &rules)).transpose()?.flatten();
         let mut later = None;
@@ -250,8 +260,14 @@ impl Parts {
             first => later = first,
         }
         let parts = Parts::new(config, membership, rules, certificates, tokens, clock);
-        let threads = parts.start_threads(config, membership, listeners, later)?;
-        Ok((parts, threads))
+        let errands = Errands::start(&parts, membership, config)?;
+        match parts.start_threads(config, membership, listeners, later) {
+            Ok(threads) => Ok((parts, threads, errands)),
+            Err(error) => {
+                errands.stop().await;
+                Err(error.into())
+            }
+        }
     }
 
     fn new(
@@ -266,6 +282,8 @@ impl Parts {
             seeds: membership.seeds(),
             view: Arc::new(View::new(config.node_id.id(), membership.topology())),
             mailboxes: (0..config.shards.get()).map(|_| ShardMailbox::new(MAILBOX_MAX)).collect(),
+            abroad: Arc::new(Abroad::new(ABROAD_MAX)),
+            errands: Arc::default(),
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
             timekeeper: Arc::new(Timekeeper::new(clock.clone())),
             clock_gauge: Arc::default(),
@@ -305,6 +323,7 @@ impl Parts {
             index,
             node: config.node_id.id(),
             mailboxes: Arc::clone(&self.mailboxes),
+            abroad: Arc::clone(&self.abroad),
             seeds: self.seeds.clone(),
             bounds: bounds(config),
             territory: self.view.territory(),
@@ -377,8 +396,9 @@ impl Parts {
     }
 
     fn start_http(&self, config: &Config, membership: &Membership, http: Bound) -> io::Result<Thread> {
-        let quota = KeyQuota { shards: config.shards.get(), any_rule_max: bounds(config).rule_keys_max as u64 };
-        let shards = Arc::new(Shards::new(Arc::clone(&self.mailboxes), self.seeds.clone(), quota));
+        let mailboxes = Mailboxes { shards: Arc::clone(&self.mailboxes), abroad: Arc::clone(&self.abroad) };
+        let shards = Shards::new(mailboxes, Arc::clone(&self.view), self.seeds.clone(), quota(config));
+        let shards = Arc::new(shards);
         let door = HttpDoor {
             node: config.node_id.id(),
             view: Arc::clone(&self.view),
@@ -388,6 +408,7 @@ impl Parts {
             clock: self.clock.clone(),
             doors: Arc::clone(&self.doors),
             reloads: Arc::clone(&self.reloads),
+            errands: Arc::clone(&self.errands),
             clock_gauge: Arc::clone(&self.clock_gauge),
             certificates: self.certificates.clone(),
             latency: Default::default(),
@@ -447,6 +468,11 @@ async fn keep_time(timekeeper: Arc<Timekeeper>, gauge: Arc<ClockGauge>) {
 fn bounds(config: &Config) -> Bounds {
     let share = config.memory_max.get() / u64::from(config.shards.get());
     Bounds::of_bytes(usize::try_from(share).unwrap_or(usize::MAX))
+}
+
+/// How many keys of a rule one shard holds.
+fn quota(config: &Config) -> KeyQuota {
+    KeyQuota { shards: config.shards.get(), any_rule_max: bounds(config).rule_keys_max as u64 }
 }
 
 /// Listens everywhere; nobody is answered yet.

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod control;
 pub mod door;
+pub mod errand;
 pub mod histogram;
 pub mod local;
 pub mod metrics;

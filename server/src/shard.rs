@@ -12,6 +12,7 @@
 //!
 //! Not here: how nodes come to agree on who owns a key (`cluster`), arithmetic (`tallyring_engine`), bytes of foreign protocols (`door`).
 
+pub mod abroad;
 mod apply;
 pub mod command;
 mod guests;
@@ -41,11 +42,12 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tallyring_engine::{Bounds, Engine, Identity, Stock, Timestamp};
-use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, Key, KeyRef, NodeId, PlacementSeed};
+use tallyring_engine::{Bounds, Engine, Identity, Timestamp};
+use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use self::abroad::Abroad;
 use self::command::{Envelope, Holder, KeyQuota};
 use self::guests::Guests;
 use self::mailbox::Mailbox;
@@ -98,8 +100,6 @@ pub enum Message {
     Tokens,
     /// Say how you are.
     Report(oneshot::Sender<Report>),
-    /// Say what is left of a key's budgets that are not whole.
-    Peek(Key, oneshot::Sender<Vec<Stock>>),
 }
 
 /// A mailbox of shards.
@@ -197,6 +197,8 @@ pub struct ShardSetup {
     pub node: NodeId,
     /// Every shard's mailbox, its own among them.
     pub mailboxes: Arc<[ShardMailbox]>,
+    /// Where it leaves what other nodes are to decide.
+    pub abroad: Arc<Abroad>,
     /// What places keys.
     pub seeds: Seeds,
     /// How much it may hold.
@@ -227,6 +229,7 @@ pub struct Shard {
     index: u16,
     node: NodeId,
     mailboxes: Arc<[ShardMailbox]>,
+    abroad: Arc<Abroad>,
     seeds: Seeds,
     clock: Clock,
     engine: Engine,
@@ -255,13 +258,14 @@ pub struct Shard {
 
 /// Runs a shard until the node drains and its last connection is gone.
 pub async fn run(setup: ShardSetup) {
-    let ShardSetup { index, node, mailboxes, seeds, bounds, territory, rules, clock, pulse, .. } = setup;
+    let ShardSetup { index, node, mailboxes, abroad, seeds, bounds, territory, rules, clock, pulse, .. } = setup;
     let ShardSetup { tokens, idle_timeout, doors, node_connections, draining, .. } = setup;
     let shards = u16::try_from(mailboxes.len()).expect("a node has at most SHARDS_MAX shards");
     let shard = Rc::new(RefCell::new(Shard {
         index,
         node,
         mailboxes: Arc::clone(&mailboxes),
+        abroad,
         seeds,
         clock,
         engine: Engine::new(bounds),
@@ -326,7 +330,6 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::Tokens => shard.borrow_mut().expel(),
             // Whoever asked may have stopped waiting.
             Message::Report(to) => drop(to.send(shard.borrow().report())),
-            Message::Peek(key, to) => drop(to.send(shard.borrow_mut().peek(key.as_ref(), now))),
         }
     }
     answered.wake();

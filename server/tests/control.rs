@@ -76,6 +76,7 @@ impl Node {
             member,
             beginning: start.beginning,
             listener,
+            guests: tokio::sync::mpsc::channel(1).0,
             token: start.token.into(),
             tokens: Arc::new(LiveTokens::new(Tokens { peer: vec![TokenHash::of("p")], ..Tokens::default() })),
             clock: Clock::start(),

@@ -2,6 +2,7 @@
 //! callers, a node of one's own, outages and elections of real processes,
 //! and a RESP client.
 
+pub mod cluster;
 pub mod herd;
 pub mod leader_load;
 pub mod local;

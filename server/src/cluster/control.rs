@@ -53,6 +53,7 @@ use self::raft::store::{Store, StoreError};
 use self::state::State;
 use self::timing::Timing;
 use self::vigil::{Leaderless, Vigil};
+use super::errand::Guests;
 use super::peer::hello::Introduction;
 use super::peer::reception;
 use crate::observe::control::{self as tally, ControlTally};
@@ -74,6 +75,8 @@ pub struct ControlSetup {
     pub beginning: Beginning,
     /// Where other nodes call.
     pub listener: Bound,
+    /// Who takes their calls over that are for errands.
+    pub guests: Guests,
     /// What it says to be let in by other nodes.
     pub token: Arc<str>,
     /// What other nodes have to say.
@@ -89,6 +92,7 @@ pub struct ControlSetup {
 /// A node's part of the control plane, for the rest of the node.
 #[derive(Clone, Debug)]
 pub struct Control {
+    introduction: Introduction,
     states: watch::Receiver<Arc<State>>,
     standings: watch::Receiver<Standing>,
     proposals: mpsc::Sender<Proposal>,
@@ -162,6 +166,7 @@ impl Control {
             dismissed: dismisses,
             tally: Arc::clone(&tally),
         };
+        let introduced = introduction.clone();
         let node = identity.node;
         let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
         let (stands, standings) = watch::channel(Standing::default());
@@ -173,7 +178,19 @@ impl Control {
             spawn::thread("control".into(), move || run(setup, machine, introduction, proposed, stands, begun, hears))?;
         match has_begun.await {
             Ok(Ok(())) => {
-                let control = Control { states, standings, proposals, places, clock, node, dismissed, tally, vigil };
+                let introduction = introduced;
+                let control = Control {
+                    introduction,
+                    states,
+                    standings,
+                    proposals,
+                    places,
+                    clock,
+                    node,
+                    dismissed,
+                    tally,
+                    vigil,
+                };
                 Ok((control, thread))
             }
             Ok(Err(error)) => Err(error.into()),
@@ -207,6 +224,11 @@ impl Control {
         if dismissed.wait_for(|is_dismissed| *is_dismissed).await.is_err() {
             std::future::pending::<()>().await; // the control plane has ended: nobody will tell
         }
+    }
+
+    /// Who this node is, for whoever calls other nodes.
+    pub fn introduction(&self) -> Introduction {
+        self.introduction.clone()
     }
 
     /// Sees every state in turn; some may be skipped, the last one never.
@@ -271,7 +293,7 @@ async fn run(
     begun: oneshot::Sender<Result<(), BeginError>>,
     vigil: Vigil,
 ) {
-    let ControlSetup { store, member, beginning, listener, clock, timing, draining, .. } = setup;
+    let ControlSetup { store, member, beginning, listener, guests, clock, timing, draining, .. } = setup;
     let acks = Acks::default();
     let network = Network::new(introduction.clone(), acks.clone(), timing.heartbeat);
     let is_lasting = store.is_lasting();
@@ -291,6 +313,7 @@ async fn run(
         timing,
         is_lasting,
         vigil: vigil.clone(),
+        guests,
     };
     tokio::spawn(reception::run(listener, introduction.clone(), desk.clone(), draining.clone()));
     tokio::spawn(steward::run(raft.clone(), introduction.states.clone(), acks, draining.clone()));

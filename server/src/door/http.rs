@@ -52,6 +52,7 @@ use crate::entrance::Entrance;
 use crate::entrance::tls::Certificates;
 use crate::observe::clock::ClockGauge;
 use crate::observe::door::DoorTallies;
+use crate::observe::errand::ErrandTally;
 use crate::observe::histogram::Histogram;
 use crate::observe::local::Locals;
 use crate::observe::reload::ReloadTally;
@@ -82,6 +83,8 @@ pub struct HttpDoor {
     pub pulses: Vec<Arc<AtomicU64>>,
     /// The node's clock.
     pub clock: Clock,
+    /// What is counted of errands between nodes.
+    pub errands: Arc<ErrandTally>,
     /// How far off it is.
     pub clock_gauge: Arc<ClockGauge>,
     /// What is counted where connections come in.

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tallyring_engine::{Limit, Stock};
-use tallyring_protocol::{Key, KeyRef, Placement, Reply, shard_of};
-use tokio::sync::oneshot;
+use tallyring_protocol::{Key, KeyRef, NodeId, Reply, shard_of};
 
-use self::calls::Calls;
+pub use self::calls::Mailboxes;
+use self::calls::{Calls, Departing};
+use crate::cluster::view::View;
+use crate::shard::Seeds;
 use crate::shard::command::{Definition, Errand, KeyQuota};
 use crate::shard::outlet::Outgoing;
-use crate::shard::{Message, Seeds, ShardMailbox};
 
 /// How long a shard may take to answer: it is a thread of this process, and what is before us is bounded by its mailbox.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -31,6 +32,9 @@ pub enum Refusal {
     /// There is no room for another key.
     #[error("full: there is no room for another key, and no live counter is dropped to make some; nothing was charged")]
     Full,
+    /// It is not the one whose key it is: members have come or gone.
+    #[error("moving: the key is on its way from one node to another; nothing was charged, try again")]
+    Moving,
     /// It does not answer, or says that it cannot.
     #[error("unavailable: the key's shard does not answer; it is not known whether something was charged")]
     Unavailable,
@@ -44,11 +48,20 @@ pub enum Refusal {
     },
 }
 
+/// Who decides about a key. What has the same judge can be decided together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seat {
+    /// A shard of this node.
+    Here(u16),
+    /// A shard of another node.
+    Abroad(NodeId, u16),
+}
+
 /// The shards, and what tells them which of them a key belongs to. For one thread, which also runs [`Shards::serve`].
 #[derive(Debug)]
 pub struct Shards {
-    mailboxes: Arc<[ShardMailbox]>,
     calls: Calls,
+    view: Arc<View>,
     seeds: Seeds,
     quota: KeyQuota,
     limits: Mutex<BTreeMap<Limit, Arc<Definition>>>,
@@ -56,9 +69,8 @@ pub struct Shards {
 
 impl Shards {
     /// These shards; `quota` is how many keys of one rule each of them holds.
-    pub fn new(mailboxes: Arc<[ShardMailbox]>, seeds: Seeds, quota: KeyQuota) -> Shards {
-        let calls = Calls::new(Arc::clone(&mailboxes));
-        Shards { mailboxes, calls, seeds, quota, limits: Mutex::default() }
+    pub fn new(mailboxes: Mailboxes, view: Arc<View>, seeds: Seeds, quota: KeyQuota) -> Shards {
+        Shards { calls: Calls::new(mailboxes), view, seeds, quota, limits: Mutex::default() }
     }
 
     /// Takes questions to the shards and answers back, for as long as anybody asks.
@@ -76,14 +88,13 @@ impl Shards {
         self.quota
     }
 
-    /// The shard that a key belongs to.
-    pub fn of(&self, key: KeyRef<'_>) -> u16 {
-        self.at(self.seeds.placement.place(key))
-    }
-
-    /// The shard of a place.
-    pub fn at(&self, placement: Placement) -> u16 {
-        shard_of(placement, self.quota.shards)
+    /// The shard that a key belongs to, as this node sees the cluster now.
+    pub fn of(&self, key: KeyRef<'_>) -> Seat {
+        let (place, territory) = (self.seeds.placement.place(key), self.view.territory());
+        match territory.owner(place).filter(|_| !territory.holds(place)) {
+            Some(owner) => Seat::Abroad(owner.id, shard_of(place, owner.shards)),
+            None => Seat::Here(shard_of(place, self.quota.shards)),
+        }
     }
 
     /// The definition of explicit numbers, which no rule is behind. The same numbers are one definition, so that a shard
@@ -106,18 +117,18 @@ impl Shards {
     ///
     /// # Errors
     /// [`Refusal`]: it has not done it, or it is not known.
-    pub async fn ask(&self, shard: u16, errand: Errand) -> Result<Reply<'static>, Refusal> {
-        self.ask_ceiling(shard, errand).await.map(|(reply, _)| reply)
+    pub async fn ask(&self, seat: Seat, errand: Errand) -> Result<Reply<'static>, Refusal> {
+        self.ask_ceiling(seat, errand).await.map(|(reply, _)| reply)
     }
 
     /// The same, with the ceiling that a reservation was charged under: one that is repeated may name another by now.
     ///
     /// # Errors
     /// As [`Shards::ask`].
-    pub async fn ask_ceiling(&self, shard: u16, errand: Errand) -> Result<(Reply<'static>, Option<u64>), Refusal> {
-        let mut call = self.calls.ask(shard, errand)?;
-        let answered = tokio::time::timeout(ANSWER_TIMEOUT, call.answer()).await;
-        match answered.ok().flatten() {
+    pub async fn ask_ceiling(&self, seat: Seat, errand: Errand) -> Result<(Reply<'static>, Option<u64>), Refusal> {
+        match self.answer(seat, errand).await? {
+            Some(Outgoing::Reply(_, Reply::Unavailable)) => Err(Refusal::Unavailable),
+            Some(Outgoing::Reply(_, Reply::WrongOwner { .. } | Reply::Moving { .. })) => Err(Refusal::Moving),
             Some(Outgoing::Reply(_, Reply::Full)) => Err(Refusal::Full),
             Some(Outgoing::Reply(_, Reply::Overloaded)) => Err(Refusal::Overloaded),
             Some(Outgoing::Reply(_, Reply::Invalid { field, reason })) => {
@@ -125,16 +136,22 @@ impl Shards {
             }
             Some(Outgoing::Reply(_, reply)) => Ok((reply, None)),
             Some(Outgoing::Reserved(_, reply, ceiling)) => Ok((reply, Some(ceiling))),
-            Some(Outgoing::Push(_) | Outgoing::Goodbye(..)) | None => Err(Refusal::Unavailable),
+            Some(Outgoing::Stocks(..) | Outgoing::Push(_) | Outgoing::Goodbye(..)) | None => Err(Refusal::Unavailable),
         }
+    }
+
+    async fn answer(&self, seat: Seat, errand: Errand) -> Result<Option<Outgoing>, Refusal> {
+        let mut call = self.calls.ask(self.departing(seat, &errand), errand)?;
+        let answered = tokio::time::timeout(ANSWER_TIMEOUT, call.answer()).await;
+        Ok(answered.ok().flatten())
     }
 
     /// Has a shard do something of which nobody waits for the answer.
     ///
     /// # Errors
     /// Its mailbox is full.
-    pub fn tell(&self, shard: u16, errand: Errand) -> Result<(), Refusal> {
-        self.calls.tell(shard, errand)
+    pub fn tell(&self, seat: Seat, errand: Errand) -> Result<(), Refusal> {
+        self.calls.tell(self.departing(seat, &errand), errand)
     }
 
     /// What is left of a key's budgets that are not whole.
@@ -142,16 +159,22 @@ impl Shards {
     /// # Errors
     /// [`Refusal`]: the shard cannot say.
     pub async fn peek(&self, key: Key) -> Result<Vec<Stock>, Refusal> {
-        let shard = self.of(key.as_ref());
-        self.question(shard, |to| Message::Peek(key, to)).await
+        match self.answer(self.of(key.as_ref()), Errand::Peek(key)).await? {
+            Some(Outgoing::Stocks(_, stocks)) => Ok(stocks),
+            Some(Outgoing::Reply(_, Reply::WrongOwner { .. } | Reply::Moving { .. })) => Err(Refusal::Moving),
+            Some(Outgoing::Reply(_, Reply::Overloaded)) => Err(Refusal::Overloaded),
+            _ => Err(Refusal::Unavailable),
+        }
     }
 
-    async fn question<T>(&self, shard: u16, ask: impl FnOnce(oneshot::Sender<T>) -> Message) -> Result<T, Refusal> {
-        let (to, from) = oneshot::channel();
-        self.mailboxes[usize::from(shard)].push(ask(to)).map_err(|_| Refusal::Overloaded)?;
-        match tokio::time::timeout(ANSWER_TIMEOUT, from).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(_)) | Err(_) => Err(Refusal::Unavailable),
+    /// What is known of the way there.
+    fn departing(&self, seat: Seat, errand: &Errand) -> Departing {
+        match seat {
+            Seat::Here(shard) => Departing::Here(shard),
+            Seat::Abroad(to, _) => {
+                let place = errand.places(&self.seeds).next().expect("every errand is about a key");
+                Departing::Abroad { to, place, epoch: self.view.territory().topology().epoch }
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tallyring_protocol::{IdentityHasher, PlacementSeed, Topology};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::control::begin::Beginning;
@@ -13,6 +14,7 @@ use crate::cluster::control::raft::store::Store;
 use crate::cluster::control::state::FEATURE_LEVEL;
 use crate::cluster::control::timing::Timing;
 use crate::cluster::control::{Control, ControlError, ControlSetup};
+use crate::cluster::errand::{GUESTS_MAX, Guest};
 use crate::cluster::view::View;
 use crate::config::Config;
 use crate::data::Data;
@@ -36,6 +38,8 @@ pub(super) struct Listening {
 pub(super) struct Membership {
     pub(super) control: Control,
     member: Member,
+    /// Calls of other nodes that are for errands; taken by whoever does those.
+    guests: Option<mpsc::Receiver<Guest>>,
     thread: Thread,
     /// Ends after everything else: what is asked until then may have to be agreed on.
     draining: CancellationToken,
@@ -55,12 +59,14 @@ impl Membership {
         clock: &Clock,
     ) -> Result<Membership, ControlError> {
         let member = member(config, listening);
+        let (guests, called) = mpsc::channel(GUESTS_MAX);
         let draining = CancellationToken::new();
         let setup = ControlSetup {
             store: data.map_or_else(|| Ok(Store::in_memory()), |data| Store::open(data.folder()))?,
             member: member.clone(),
             beginning: beginning(config, &member),
             listener: peer,
+            guests,
             token: config.peer_token.as_ref().map_or_else(|| "".into(), |token| token.reveal()),
             tokens: Arc::clone(tokens),
             clock: clock.clone(),
@@ -68,7 +74,15 @@ impl Membership {
             draining: draining.clone(),
         };
         let (control, thread) = Control::start(setup).await?;
-        Ok(Membership { control, member, thread, draining })
+        Ok(Membership { control, member, guests: Some(called), thread, draining })
+    }
+
+    /// The calls of other nodes that are for errands.
+    ///
+    /// # Panics
+    /// The second time.
+    pub(super) fn take_guests(&mut self) -> mpsc::Receiver<Guest> {
+        self.guests.take().expect("one thread takes them, once")
     }
 
     /// Whether the node is the only member.

@@ -81,6 +81,7 @@ async fn control(store: Store) -> (Control, CancellationToken) {
         member,
         beginning: Beginning::Found(Seeds { placement: [1; 16], identity: [2; 16] }),
         listener,
+        guests: tokio::sync::mpsc::channel(1).0,
         token: "".into(),
         tokens: Arc::default(),
         clock: clock(),

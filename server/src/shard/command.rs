@@ -31,7 +31,7 @@ pub enum Op {
 }
 
 /// The numbers of a limit and the rule that they are from: what a handle stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Definition {
     /// The rule's id; empty = none.
     pub rule: Box<str>,
@@ -78,6 +78,12 @@ impl KeyQuota {
     pub fn of(self, keys_max: u64) -> u64 {
         if keys_max == 0 { self.any_rule_max } else { keys_max.div_ceil(u64::from(self.shards)) }
     }
+
+    /// What a rule may hold on the node if a shard's share is this: 0 = as many as any rule. Nodes differ in shards and in
+    /// memory, so it is this that they tell each other.
+    pub fn on_node(self, share: u64) -> u64 {
+        if share == self.any_rule_max { 0 } else { share.saturating_mul(u64::from(self.shards)) }
+    }
 }
 
 /// A command for another shard, with the way back.
@@ -113,13 +119,17 @@ pub enum Errand {
     Release(Holder),
     /// Forget a key under every algorithm.
     Reset(Key),
+    /// Say what is left of a key's budgets that are not whole.
+    Peek(Key),
 }
 
 impl Errand {
     /// Where the keys live that it is about.
     pub fn places(&self, seeds: &Seeds) -> impl Iterator<Item = Placement> {
         let (place, parts): (_, &[ForeignPart]) = match self {
-            Errand::Decide(key, ..) | Errand::Reset(key) => (Some(seeds.placement.place(key.as_ref()).0), &[]),
+            Errand::Decide(key, ..) | Errand::Reset(key) | Errand::Peek(key) => {
+                (Some(seeds.placement.place(key.as_ref()).0), &[])
+            }
             Errand::CheckAll(parts) => (None, parts),
             Errand::Reserve(_, booking) => (Some(booking.counter.placement), &[]),
             Errand::Settle { reservation, .. } => (Some(reservation.placement), &[]),

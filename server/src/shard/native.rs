@@ -119,6 +119,7 @@ impl Connection {
                     session.way.arrive();
                     reply.encode(id, &mut self.socket.outbox);
                 }
+                Outgoing::Stocks(..) => {} // nobody asks for these here
                 Outgoing::Push(frame) => self.socket.outbox.extend_from_slice(&frame),
                 Outgoing::Goodbye(code, reason) => {
                     goodbye(code, reason, &mut self.socket.outbox);

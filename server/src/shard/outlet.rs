@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use crossbeam::queue::SegQueue;
+use tallyring_engine::Stock;
 use tallyring_protocol::{GoodbyeCode, Reply};
 use tokio::sync::Notify;
 
@@ -15,6 +16,8 @@ pub enum Outgoing {
     /// The reply of another shard to a reserve, and the ceiling that it was charged under: a reserve that repeats the
     /// first one says what that was told, whatever the limit is by now.
     Reserved(u32, Reply<'static>, u64),
+    /// What is left of a key's budgets, for the look with this id.
+    Stocks(u32, Vec<Stock>),
     /// A frame that nobody asked for, already encoded: the same bytes serve every connection.
     Push(Bytes),
     /// The connection is to end: say why, answer what is still asked for a moment, close.

@@ -96,8 +96,9 @@ impl Connection {
     async fn run(&mut self, shard: &RefCell<Shard>, session: &mut Session) -> io::Result<()> {
         loop {
             session.replies.lend(&mut self.socket.outbox);
-            let turn = shard.borrow_mut().resp_turn(session, &mut self.socket.inbox);
+            // What other threads have answered makes room for the commands that waited for it: those may be all there are.
             self.collect(session);
+            let turn = shard.borrow_mut().resp_turn(session, &mut self.socket.inbox);
             session.replies.take(&mut self.socket.outbox);
             self.socket.flush().await?;
             if session.is_over && session.replies.is_settled() {
@@ -126,7 +127,7 @@ impl Connection {
                     session.way.arrive();
                     session.replies.arrive(number, &reply, Some(ceiling));
                 }
-                Outgoing::Push(_) => {} // topologies and rules: Redis has no word for them
+                Outgoing::Push(_) | Outgoing::Stocks(..) => {} // topologies, rules, looks: Redis has no word for them
                 Outgoing::Goodbye(..) => self.close_soon(),
             }
         }
@@ -137,7 +138,7 @@ impl Connection {
         let login_by = session.pass.is_none().then_some(self.login_by);
         let until = login_by.into_iter().chain(self.closing_at).min();
         // Nothing more is read from somebody who has said his last, or whose answers pile up behind another shard.
-        let event = if session.is_over || session.replies.is_backed_up() {
+        let event = if session.is_over || session.is_backed_up() {
             Socket::wait_for(&session.way.outlet, until).await
         } else {
             self.socket.wait(&session.way.outlet, until).await?

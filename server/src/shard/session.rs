@@ -23,14 +23,28 @@ pub(super) struct Handle {
     pub(super) definition: Arc<Definition>,
 }
 
-/// The way back to one connection from the shards that decide requests of it.
-#[derive(Debug, Default)]
+/// What becomes of a request about a key of another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    /// The client is told whose the key is, and goes there.
+    Named,
+    /// It is taken there: the client knows of one node alone.
+    Forwarded,
+}
+
+/// The way back to one connection from the shards and nodes that decide requests of it.
+#[derive(Debug)]
 pub(super) struct WayBack {
     pub(super) outlet: Arc<Outlet>,
+    pub(super) foreign: Foreign,
     in_flight: usize,
 }
 
 impl WayBack {
+    pub(super) fn new(foreign: Foreign) -> WayBack {
+        WayBack { outlet: Arc::default(), foreign, in_flight: 0 }
+    }
+
     /// Whether as many requests are on their way as may be.
     pub(super) fn is_full(&self) -> bool {
         self.in_flight == FORWARDS_MAX
@@ -59,7 +73,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) fn new(role: Role) -> Session {
-        Session { role, way: WayBack::default(), delivery: None, handles: Vec::new() }
+        Session { role, way: WayBack::new(Foreign::Named), delivery: None, handles: Vec::new() }
     }
 
     /// The limit behind a handle.

@@ -204,7 +204,7 @@ impl Shard {
         match self.route(placement) {
             Route::Here => Some(self.run(errand, now)),
             Route::Sibling(shard) => self.forward(id, errand, shard, way),
-            Route::Abroad(placement) => Some(self.territory.refusal(placement)),
+            Route::Abroad(placement) => self.send_abroad(id, errand, placement, way),
         }
     }
 
@@ -264,14 +264,22 @@ impl Shard {
             reply_to.leave(Outgoing::Reply(id, self.territory.refusal(place)));
             return reply_to;
         }
+        reply_to.leave(self.outgoing(id, errand, now));
+        reply_to
+    }
+
+    /// Does what an errand asks for; the answer, for whoever sent it.
+    fn outgoing(&mut self, id: u32, errand: Errand, now: Timestamp) -> Outgoing {
+        if let Errand::Peek(key) = &errand {
+            return Outgoing::Stocks(id, self.peek(key.as_ref(), now));
+        }
         let reservation = errand.reservation();
         let reply = self.run(errand, now);
         let ceiling = reservation.and_then(|reservation| self.engine.reserved_ceiling(now, reservation));
-        reply_to.leave(match ceiling {
+        match ceiling {
             Some(ceiling) => Outgoing::Reserved(id, reply, ceiling),
             None => Outgoing::Reply(id, reply),
-        });
-        reply_to
+        }
     }
 
     /// Does what an errand asks for, whose key is this shard's.
@@ -287,6 +295,7 @@ impl Shard {
             Errand::Acquire(claim) => self.hold(&claim, now),
             Errand::Release(holder) => self.let_go(holder, now),
             Errand::Reset(key) => self.reset_here(key.as_ref(), now),
+            Errand::Peek(_) => unreachable!("a look has an answer of its own"),
         }
     }
 

@@ -15,6 +15,7 @@ use super::raft::{Raft, Types};
 use super::timing::Timing;
 use super::vigil::Vigil;
 use super::voters;
+use crate::cluster::errand::{Guest, Guests};
 use crate::cluster::peer::hello::Introduction;
 use crate::cluster::peer::line::{CallError, Line};
 use crate::cluster::peer::message::{Answer, Ask, Proposed, Whereabouts};
@@ -31,6 +32,8 @@ pub struct Desk {
     pub(super) is_lasting: bool,
     /// Hears the leader's calls.
     pub(super) vigil: Vigil,
+    /// Who takes calls over that are for errands.
+    pub(super) guests: Guests,
 }
 
 /// Why nobody can say what became of a change.
@@ -65,6 +68,13 @@ impl Host for Desk {
             Ask::Vote(request) => Answer::Vote(self.raft.vote(request).await),
             Ask::Snapshot(request) => Answer::Snapshot(self.raft.install_snapshot(request).await),
             Ask::Propose(change) => Answer::Propose(self.propose_here(change).await),
+        }
+    }
+
+    fn take_over(&self, guest: Guest) {
+        // Whoever called notices that nobody answers, and calls again.
+        if let Err(refused) = self.guests.try_send(guest) {
+            tracing::warn!(%refused, "a call of another node was dropped: nobody takes errands now");
         }
     }
 }

@@ -32,13 +32,24 @@ pub struct Hello {
     pub token: String,
     /// The caller's key.
     pub key: NodeKey,
+    /// What is to follow.
+    pub purpose: Purpose,
+}
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Purpose {
+    /// Questions of the control plane, one at a time.
+    Control,
+    /// Errands of doors, many at a time.
+    Errands,
 }
 
 impl fmt::Debug for Hello {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Hello { version, cluster, from, to, feature_level, token: _, key: _ } = self;
+        let Hello { version, cluster, from, to, feature_level, token: _, key: _, purpose } = self;
         write!(f, "Hello {{ version: {version}, cluster: {cluster:?}, from: {from:?}, to: {to:?}, ")?;
-        write!(f, "feature_level: {feature_level}, token: .. }}")
+        write!(f, "feature_level: {feature_level}, token: .., purpose: {purpose:?} }}")
     }
 }
 
@@ -141,7 +152,7 @@ pub struct Introduction {
 
 impl Introduction {
     /// The hello to `to`.
-    pub fn hello(&self, to: Option<NodeId>) -> Hello {
+    pub fn hello(&self, to: Option<NodeId>, purpose: Purpose) -> Hello {
         Hello {
             version: PEER_VERSION,
             cluster: self.states.borrow().cluster().map(|cluster| cluster.id),
@@ -150,6 +161,7 @@ impl Introduction {
             feature_level: FEATURE_LEVEL,
             token: self.token.to_string(),
             key: self.identity.key,
+            purpose,
         }
     }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tallyring_protocol::NodeId;
 
 use super::frame::{self, FrameError};
-use super::hello::{Greeting, Introduction, Rejection};
+use super::hello::{Greeting, Hello, Introduction, Purpose, Rejection};
 use super::message::{Answer, Ask};
-use crate::sys::net::TcpStream;
+use crate::sys::net::{Stream, TcpStream};
 
 /// A line to one address. Questions are one after the other.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct Line {
     to: Option<NodeId>,
     address: String,
     /// Taken away while a question is open: whoever gives it up leaves none behind.
-    stream: Option<TcpStream>,
+    stream: Option<Stream>,
 }
 
 /// A question that got no answer.
@@ -94,37 +94,51 @@ impl Line {
         self.ask_over(stream, ask).await.map_err(|source| self.broken(source))
     }
 
-    async fn ask_over(&mut self, mut stream: TcpStream, ask: &Ask) -> Result<Answer, FrameError> {
+    async fn ask_over(&mut self, mut stream: Stream, ask: &Ask) -> Result<Answer, FrameError> {
         frame::write(&mut stream, ask).await?;
         let answer = frame::read(&mut stream).await?;
         self.stream = Some(stream);
         Ok(answer)
     }
 
-    async fn open(&self) -> Result<TcpStream, CallError> {
-        match self.shake_hands().await {
-            Ok((stream, Greeting::Welcome { .. })) => Ok(stream),
-            Ok((_, Greeting::Refused(reason))) => {
-                if reason == Rejection::Left {
-                    self.introduction.dismissed.send_replace(true);
-                }
-                Err(CallError::Refused { address: self.address.clone(), reason })
-            }
-            Err(source) => Err(self.broken(source)),
-        }
-    }
-
-    async fn shake_hands(&self) -> Result<(TcpStream, Greeting), FrameError> {
-        let mut stream = TcpStream::connect(self.address.as_str()).await?;
-        stream.set_nodelay(true)?;
-        frame::write(&mut stream, &self.introduction.hello(self.to)).await?;
-        let greeting = frame::read(&mut stream).await?;
-        Ok((stream, greeting))
+    async fn open(&self) -> Result<Stream, CallError> {
+        call(&self.introduction, self.to, &self.address, Purpose::Control).await
     }
 
     fn broken(&self, source: FrameError) -> CallError {
         CallError::Broken { address: self.address.clone(), source }
     }
+}
+
+/// Calls `to` at `address`, and says hello.
+///
+/// # Errors
+/// [`CallError::Broken`] or [`CallError::Refused`].
+pub async fn call(
+    introduction: &Introduction,
+    to: Option<NodeId>,
+    address: &str,
+    purpose: Purpose,
+) -> Result<Stream, CallError> {
+    let broken = |source| CallError::Broken { address: address.to_owned(), source };
+    match shake_hands(&introduction.hello(to, purpose), address).await.map_err(broken)? {
+        (stream, Greeting::Welcome { .. }) => Ok(stream),
+        (_, Greeting::Refused(reason)) => {
+            if reason == Rejection::Left {
+                introduction.dismissed.send_replace(true);
+            }
+            Err(CallError::Refused { address: address.to_owned(), reason })
+        }
+    }
+}
+
+async fn shake_hands(hello: &Hello, address: &str) -> Result<(Stream, Greeting), FrameError> {
+    let stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let mut stream = Stream::from(stream);
+    frame::write(&mut stream, hello).await?;
+    let greeting = frame::read(&mut stream).await?;
+    Ok((stream, greeting))
 }
 
 impl CallError {

@@ -1,4 +1,5 @@
-//! Where other nodes call: each call is greeted, and its questions are answered one after the other.
+//! Where other nodes call: each call is greeted, and its questions are answered one after the other. A call for errands is
+//! handed over to the thread that has to do with those.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -8,16 +9,20 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{self, FrameError};
-use super::hello::{Greeting, Hello, Introduction};
+use super::hello::{Greeting, Hello, Introduction, Purpose};
 use super::message::{Answer, Ask};
 use super::{HELLO_TIMEOUT, IDLE_TIMEOUT, SESSIONS_MAX, WRITE_TIMEOUT};
+use crate::cluster::errand::Guest;
 use crate::observe::control::PeerRefusal;
-use crate::sys::net::{TcpListener, TcpStream};
+use crate::sys::net::{Parcel, Stream, TcpListener, TcpStream};
 
 /// Who answers questions.
 pub trait Host: Clone + Send + Sync + 'static {
     /// The answer to a question.
     fn answer(&self, ask: Ask) -> impl Future<Output = Answer> + Send;
+
+    /// Takes a call over that is for errands, and was greeted.
+    fn take_over(&self, guest: Guest);
 }
 
 /// Takes calls until `draining`.
@@ -58,14 +63,19 @@ pub async fn run(listener: TcpListener, introduction: Introduction, host: impl H
 /// How long nobody is accepted after it failed.
 const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
-async fn serve(mut stream: TcpStream, introduction: &Introduction, host: impl Host) -> Result<(), FrameError> {
+async fn serve(stream: TcpStream, introduction: &Introduction, host: impl Host) -> Result<(), FrameError> {
     stream.set_nodelay(true)?;
+    let mut stream = Stream::from(stream);
     let hello: Hello = in_time(HELLO_TIMEOUT, frame::read(&mut stream)).await?;
     let greeting = introduction.greet(&hello);
     in_time(WRITE_TIMEOUT, frame::write(&mut stream, &greeting)).await?;
     if let Greeting::Refused(reason) = greeting {
         introduction.tally.refused(reason.kind());
         tracing::warn!(node = hello.from.0, %reason, "a call of another node was refused");
+        return Ok(());
+    }
+    if hello.purpose == Purpose::Errands {
+        host.take_over(Guest { from: hello.from, parcel: Parcel::pack(stream)? });
         return Ok(());
     }
     loop {

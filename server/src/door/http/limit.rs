@@ -11,7 +11,7 @@ use tallyring_protocol::Key;
 use self::answer::{Answer, Limits};
 use super::HttpDoor;
 use super::problem::Problem;
-use crate::door::shards::{Refusal, Shards};
+use crate::door::shards::{Refusal, Seat, Shards};
 use crate::event::field::{self, BadField, Fields};
 use crate::event::{self, Check, Operation, Subject};
 use crate::limits::code_of;
@@ -22,7 +22,7 @@ const AT_US: HeaderName = HeaderName::from_static("tallyring-at-us");
 
 /// What a shard is asked for an event, and the numbers that its answer does not repeat.
 struct Asked {
-    shard: u16,
+    seat: Seat,
     errand: Errand,
     limits: Limits,
 }
@@ -31,8 +31,8 @@ struct Asked {
 pub(super) async fn limit(door: &HttpDoor, body: &[u8]) -> Result<Response, Problem> {
     let fields = fields(body)?;
     let operation = event::operation(event::op(&fields)?, &fields)?;
-    let Asked { shard, errand, limits } = door.shards.asked(&operation)?;
-    let (reply, ceiling) = door.shards.ask_ceiling(shard, errand).await?;
+    let Asked { seat, errand, limits } = door.shards.asked(&operation)?;
+    let (reply, ceiling) = door.shards.ask_ceiling(seat, errand).await?;
     let limits = ceiling.map_or(limits, |ceiling| Limits::from_iter([ceiling]));
     let Some((answer, at_us)) = Answer::of(&reply, &limits) else { return Err(Refusal::Unavailable.into()) };
     Ok(match at_us {
@@ -57,26 +57,26 @@ impl Shards {
                 let key = raw(key)?;
                 let reservation = self.seeds().reservation(key.as_ref(), id.as_bytes());
                 let errand = Errand::Settle { reservation, actual };
-                Ok(Asked { shard: self.of(key.as_ref()), errand, limits: Limits::new() })
+                Ok(Asked { seat: self.of(key.as_ref()), errand, limits: Limits::new() })
             }
             Operation::Acquire { subject: Subject { key, limit }, holder, cost, ttl_us } => {
                 let key = raw(key)?;
                 let holder = self.seeds().holder(key.as_ref(), holder.as_bytes());
                 let errand = Errand::Acquire(Box::new(Claim { holder, limit, cost, ttl_us }));
-                Ok(Asked { shard: self.of(key.as_ref()), errand, limits: Limits::from_iter([limit.limit()]) })
+                Ok(Asked { seat: self.of(key.as_ref()), errand, limits: Limits::from_iter([limit.limit()]) })
             }
             Operation::Release { key, holder } => {
                 let key = raw(key)?;
                 let errand = Errand::Release(self.seeds().holder(key.as_ref(), holder.as_bytes()));
-                Ok(Asked { shard: self.of(key.as_ref()), errand, limits: Limits::new() })
+                Ok(Asked { seat: self.of(key.as_ref()), errand, limits: Limits::new() })
             }
         }
     }
 
     fn on_budget(&self, Subject { key, limit }: Subject<'_>, op: Op) -> Result<Asked, Problem> {
         let (key, limits) = (raw(key)?, Limits::from_iter([limit.ceiling()]));
-        let shard = self.of(key.as_ref());
-        Ok(Asked { shard, errand: Errand::Decide(key, self.definition(limit), op), limits })
+        let seat = self.of(key.as_ref());
+        Ok(Asked { seat, errand: Errand::Decide(key, self.definition(limit), op), limits })
     }
 
     fn booked(&self, Subject { key, limit }: Subject<'_>, ask: Ask, id: &str, ttl_us: u64) -> Result<Asked, Problem> {
@@ -85,22 +85,22 @@ impl Shards {
         let counter = self.seeds().identify(key, code_of(limit.algorithm()));
         let booking = Booking { counter, reservation: self.seeds().reservation(key, id.as_bytes()), ask, ttl_us };
         let errand = Errand::Reserve(self.definition(limit), Box::new(booking));
-        Ok(Asked { shard: self.of(key), errand, limits })
+        Ok(Asked { seat: self.of(key), errand, limits })
     }
 
     fn together(&self, checks: &[Check<'_>]) -> Result<Asked, Problem> {
         let parts = checks.iter().map(|check| self.part(check)).collect::<Result<Vec<_>, Problem>>()?;
-        let (shards, parts): (Vec<u16>, Vec<ForeignPart>) = parts.into_iter().unzip();
-        let [shard, others @ ..] = &shards[..] else { return Err(BadField::named("checks").into()) };
-        if others.iter().any(|other| other != shard) {
+        let (seats, parts): (Vec<Seat>, Vec<ForeignPart>) = parts.into_iter().unzip();
+        let [seat, others @ ..] = &seats[..] else { return Err(BadField::named("checks").into()) };
+        if others.iter().any(|other| other != seat) {
             let reason = "cross_shard: their keys live on several shards; keys with the same {tag} share one";
             return Err(Problem::field("checks", reason));
         }
         let limits = checks.iter().map(|check| check.subject.limit.ceiling()).collect();
-        Ok(Asked { shard: *shard, errand: Errand::CheckAll(parts.into()), limits })
+        Ok(Asked { seat: *seat, errand: Errand::CheckAll(parts.into()), limits })
     }
 
-    fn part(&self, Check { subject: Subject { key, limit }, ask }: &Check<'_>) -> Result<(u16, ForeignPart), Problem> {
+    fn part(&self, Check { subject: Subject { key, limit }, ask }: &Check<'_>) -> Result<(Seat, ForeignPart), Problem> {
         let key = raw(key)?;
         let identity = self.seeds().identify(key.as_ref(), code_of(limit.algorithm()));
         let part = ForeignPart { definition: self.definition(*limit), identity, ask: *ask };

@@ -120,6 +120,7 @@ impl From<Refusal> for Problem {
         match refusal {
             Refusal::Overloaded => unavailable("urn:tallyring:problem:overloaded", detail),
             Refusal::Full => unavailable("urn:tallyring:problem:full", detail),
+            Refusal::Moving => unavailable("urn:tallyring:problem:moving", detail),
             Refusal::Unavailable => unavailable("urn:tallyring:problem:unavailable", detail),
             Refusal::Invalid { field, reason } => Problem::field(&field, reason),
         }

@@ -11,7 +11,7 @@ use tallyring_protocol::rules::{Resolution, Subject, Winner};
 use super::Judge;
 use super::bench::Bench;
 use super::tab::Kind;
-use crate::door::shards::{Refusal, Shards};
+use crate::door::shards::{Refusal, Seat, Shards};
 use crate::shard::command::Errand;
 
 /// What became of a request's reservations.
@@ -45,7 +45,7 @@ pub struct Left {
 /// A reservation to be corrected.
 struct Open {
     order: usize,
-    shard: u16,
+    seat: Seat,
     /// Slots of the rule, for one that limits how much goes on at the same time.
     slots: Option<u64>,
     errand: Errand,
@@ -60,9 +60,9 @@ pub(super) async fn settle(
     let bench = judge.bench();
     let Resolution { enforced, shadow } = bench.live().set.resolve(subject);
     let open = |winner| open(&judge.shards, &bench, winner, id, actual);
-    for Open { shard, errand, .. } in shadow.into_iter().filter_map(open) {
+    for Open { seat, errand, .. } in shadow.into_iter().filter_map(open) {
         // Nobody's answer depends on a rule in shadow; one whose shard is busy keeps its estimate.
-        let _ = judge.shards.tell(shard, errand);
+        let _ = judge.shards.tell(seat, errand);
     }
     let opens: SmallVec<[Open; 2]> = enforced.into_iter().filter_map(open).collect();
     // In a task of its own: if the caller goes away half-way, the rest is settled all the same.
@@ -79,14 +79,14 @@ fn open(shards: &Shards, bench: &Bench, winner: Winner<'_>, id: &[u8], actual: u
         Kind::Budget(_) => (None, Errand::Settle { reservation: seeds.reservation(key, id), actual }),
         Kind::Slots(definition) => (Some(definition.limit.limit()), Errand::Release(seeds.holder(key, id))),
     };
-    Some(Open { order: rule.order(), shard: shards.of(key), slots, errand })
+    Some(Open { order: rule.order(), seat: shards.of(key), slots, errand })
 }
 
 async fn settle_each(shards: Arc<Shards>, opens: SmallVec<[Open; 2]>) -> Result<Vec<SettledRule>, Refusal> {
     let mut settled = Vec::with_capacity(opens.len());
     let mut outcome = Ok(());
-    for Open { order, shard, slots, errand } in opens {
-        match shards.ask(shard, errand).await {
+    for Open { order, seat, slots, errand } in opens {
+        match shards.ask(seat, errand).await {
             Ok(reply) => settled.push(SettledRule { order, left: left(&reply, slots) }),
             // The others are settled all the same; whoever is told tries again, and settles what is left.
             Err(refusal) => outcome = outcome.and(Err(refusal)),

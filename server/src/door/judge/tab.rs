@@ -13,7 +13,7 @@ use super::bench::Bench;
 use super::decision::Decision;
 use super::verdict::{Spent, Verdict};
 use super::{Booking, Charge, Judge, Manner};
-use crate::door::shards::{Refusal, Shards};
+use crate::door::shards::{Refusal, Seat, Shards};
 use crate::limits::code_of;
 use crate::shard::command::{self, Claim, Definition, Errand, ForeignPart, Holder, Op};
 
@@ -42,8 +42,8 @@ pub(super) struct Part {
     pub(super) order: usize,
     /// What it counts the request under.
     pub(super) key: Key,
-    /// The shard of that key.
-    pub(super) shard: u16,
+    /// Who decides about that key.
+    pub(super) seat: Seat,
     /// What it does.
     pub(super) kind: Kind,
     ask: Ask,
@@ -85,7 +85,7 @@ impl Tab {
     /// Whether one shard decides all of it at once, so that nothing has ever to be given back.
     pub(super) fn is_atomic(&self) -> bool {
         let [first, others @ ..] = &self.parts[..] else { return true };
-        let is_one_batch = |part: &Part| part.shard == first.shard && !part.is_slots() && self.manner == Manner::Check;
+        let is_one_batch = |part: &Part| part.seat == first.seat && !part.is_slots() && self.manner == Manner::Check;
         others.is_empty() || (!first.is_slots() && others.iter().all(is_one_batch))
     }
 
@@ -131,8 +131,8 @@ impl Tab {
         let is_open = |at: &usize| self.parts[*at].verdict.is_none() && !self.parts[*at].is_slots();
         let mut open = (0..self.parts.len()).filter(is_open);
         let Some(first) = open.next() else { return Batch::new() };
-        let shard = self.parts[first].shard;
-        std::iter::once(first).chain(open.filter(|at| self.parts[*at].shard == shard)).collect()
+        let seat = self.parts[first].seat;
+        std::iter::once(first).chain(open.filter(|at| self.parts[*at].seat == seat)).collect()
     }
 
     /// The first slots that are not decided.
@@ -165,12 +165,12 @@ impl Tab {
     }
 
     async fn decisions(&self, batch: &Batch, asks: &[Ask]) -> Result<Decisions, Refusal> {
-        let shard = self.parts[batch[0]].shard;
+        let seat = self.parts[batch[0]].seat;
         let answer = match (&batch[..], asks) {
-            ([at], [ask]) => self.shards.ask(shard, self.parts[*at].check(*ask)).await?,
+            ([at], [ask]) => self.shards.ask(seat, self.parts[*at].check(*ask)).await?,
             _ => {
                 let parts = batch.iter().zip(asks).map(|(at, ask)| self.parts[*at].foreign(&self.shards, *ask));
-                self.shards.ask(shard, Errand::CheckAll(parts.collect())).await?
+                self.shards.ask(seat, Errand::CheckAll(parts.collect())).await?
             }
         };
         match answer {
@@ -184,7 +184,7 @@ impl Tab {
     async fn reserve(&mut self, batch: &Batch, booking: Booking) -> Result<(), Refusal> {
         for &at in batch {
             let part = &self.parts[at];
-            let answer = self.shards.ask_ceiling(part.shard, part.book(&self.shards, &booking)).await?;
+            let answer = self.shards.ask_ceiling(part.seat, part.book(&self.shards, &booking)).await?;
             let (Reply::Decision(decision), ceiling) = answer else { return Err(Refusal::Unavailable) };
             let spent = if decision.allowed { Spent::Reserved } else { Spent::Nothing };
             let ceiling = ceiling.unwrap_or_else(|| part.ceiling());
@@ -202,7 +202,7 @@ impl Tab {
         if part.ask.cost == 0 || self.is_denied() {
             return self.look_at_slots(part, limit).await;
         }
-        match self.shards.ask(part.shard, Errand::Acquire(Box::new(claim))).await? {
+        match self.shards.ask(part.seat, Errand::Acquire(Box::new(claim))).await? {
             Reply::Slots(slots) => Ok(Verdict::of_slots(limit, ttl, &slots)),
             _ => Err(Refusal::Unavailable),
         }
@@ -225,7 +225,7 @@ impl Tab {
             let part = &self.parts[at];
             let Some(spent) = part.verdict.map(|verdict| verdict.spent) else { continue };
             let undo = || part.undo(spent, &self.shards, &self.holder);
-            let left = match self.insist(part.shard, undo).await {
+            let left = match self.insist(&part.key, undo).await {
                 Some(Reply::Decision(decision)) => Some((decision.remaining, decision.reset_after_us)),
                 Some(Reply::Settled(Some(Settled { remaining, reset_after_us }))) => Some((remaining, reset_after_us)),
                 Some(Reply::Released(Released { in_use, .. })) => Some((part.ceiling().saturating_sub(in_use), 0)),
@@ -237,15 +237,18 @@ impl Tab {
         }
     }
 
-    /// Has a shard do something even if its mailbox is full now.
-    async fn insist(&self, shard: u16, errand: impl Fn() -> Option<Errand> + Send) -> Option<Reply<'static>> {
+    /// Has a shard do something even if its mailbox is full now, or the key is moving.
+    async fn insist(&self, key: &Key, errand: impl Fn() -> Option<Errand> + Send) -> Option<Reply<'static>> {
         for _ in 0..UNDO_TRIES_MAX {
-            match self.shards.ask(shard, errand()?).await {
-                Err(Refusal::Overloaded) => tokio::time::sleep(UNDO_INTERVAL).await,
+            // Whoever owns the key by now has its count, too.
+            match self.shards.ask(self.shards.of(key.as_ref()), errand()?).await {
+                Err(Refusal::Overloaded | Refusal::Moving) => tokio::time::sleep(UNDO_INTERVAL).await,
                 answer => return answer.ok(),
             }
         }
-        tracing::warn!(shard, "a denied request's charge could not be given back: the shard's mailbox stays full");
+        tracing::warn!(
+            "a denied request's charge could not be given back: its shard stays overloaded, or its key moves"
+        );
         None
     }
 
@@ -269,7 +272,7 @@ impl Tab {
                 (Kind::Budget(_), Manner::Check) => Some(part.check(part.ask)),
                 (Kind::Budget(_), Manner::Reserve(booking)) => Some(part.book(&self.shards, booking)),
             };
-            let told = errand.map(|errand| self.shards.tell(part.shard, errand));
+            let told = errand.map(|errand| self.shards.tell(part.seat, errand));
             if let Some(Err(refusal)) = told {
                 tracing::debug!(%refusal, "a rule in shadow was not told");
             }
@@ -283,7 +286,7 @@ impl Part {
         let priority = rule.priority(charge.priority);
         let ask = Ask { cost: charge.cost, keep: priority.keep, force: priority.force };
         let kind = Kind::of(bench.definition(rule.order()));
-        Part { order: rule.order(), shard: shards.of(key.as_ref()), key, kind, ask, verdict: None }
+        Part { order: rule.order(), seat: shards.of(key.as_ref()), key, kind, ask, verdict: None }
     }
 
     fn is_slots(&self) -> bool {

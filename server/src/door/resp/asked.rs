@@ -139,8 +139,13 @@ impl Asked {
                     &format_args!("OVERLOADED {name}: the shard has more to do than it can; nothing was charged"),
                 );
             }
-            Reply::Unavailable | Reply::Moving { .. } | Reply::WrongOwner { .. } => {
-                write::error(out, &format_args!("UNAVAILABLE {name}: this node cannot answer for the key now"));
+            Reply::Moving { .. } | Reply::WrongOwner { .. } => {
+                let text = "the key is on its way from one node to another; nothing was charged, try again";
+                write::error(out, &format_args!("TRYAGAIN {name}: {text}"));
+            }
+            Reply::Unavailable => {
+                let text = "the key's shard does not answer; it is not known whether something was charged";
+                write::error(out, &format_args!("UNAVAILABLE {name}: {text}"));
             }
             Reply::Invalid { field, reason } if reason.starts_with(&**field) => {
                 write::error(out, &format_args!("ERR {name}: {reason}"));
@@ -230,7 +235,12 @@ mod tests {
         check(Verb::Check, &Reply::Full, "-FULL TR.CHECK: no room for another key; nothing was charged");
         let overloaded = "-OVERLOADED CL.THROTTLE: the shard has more to do than it can; nothing was charged";
         check(Verb::ClThrottle, &Reply::Overloaded, overloaded);
-        check(Verb::Take, &Reply::Unavailable, "-UNAVAILABLE TR.TAKE: this node cannot answer for the key now");
+        let unavailable =
+            "-UNAVAILABLE TR.TAKE: the key's shard does not answer; it is not known whether something was charged";
+        check(Verb::Take, &Reply::Unavailable, unavailable);
+        let moving =
+            "-TRYAGAIN TR.TAKE: the key is on its way from one node to another; nothing was charged, try again";
+        check(Verb::Take, &Reply::Moving { retry_us: 7 }, moving);
         check(Verb::Check, &Reply::invalid(Malformed::new("key", "too long")), "-ERR TR.CHECK: key: too long");
     }
 }

@@ -9,9 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
+use tallyring_protocol::{NodeId, Placement};
 use tokio::sync::{Notify, oneshot};
 
 use super::Refusal;
+use crate::observe::door::Door;
+use crate::shard::abroad::{Abroad, Departure};
 use crate::shard::command::{Envelope, Errand};
 use crate::shard::outlet::{Outgoing, Outlet};
 use crate::shard::{Message, ShardMailbox};
@@ -19,10 +22,28 @@ use crate::shard::{Message, ShardMailbox};
 /// The id of what nobody waits for.
 const NOBODY: u32 = 0;
 
+/// Where questions are left.
+#[derive(Clone, Debug)]
+pub struct Mailboxes {
+    /// For the shards of this node.
+    pub shards: Arc<[ShardMailbox]>,
+    /// For other nodes.
+    pub abroad: Arc<Abroad>,
+}
+
+/// Whom a question is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Departing {
+    /// A shard of this node.
+    Here(u16),
+    /// Another node, which owns that place as of that epoch.
+    Abroad { to: NodeId, place: Placement, epoch: u64 },
+}
+
 /// The open questions.
 #[derive(Debug)]
 pub(super) struct Calls {
-    mailboxes: Arc<[ShardMailbox]>,
+    mailboxes: Mailboxes,
     /// Shards that have mail and are not woken yet.
     asleep: Box<[AtomicBool]>,
     has_mail: Notify,
@@ -46,8 +67,8 @@ pub(super) struct Call<'a> {
 }
 
 impl Calls {
-    pub(super) fn new(mailboxes: Arc<[ShardMailbox]>) -> Calls {
-        let asleep = mailboxes.iter().map(|_| AtomicBool::new(false)).collect();
+    pub(super) fn new(mailboxes: Mailboxes) -> Calls {
+        let asleep = mailboxes.shards.iter().map(|_| AtomicBool::new(false)).collect();
         Calls { mailboxes, asleep, has_mail: Notify::new(), outlet: Arc::default(), open: Mutex::default() }
     }
 
@@ -55,10 +76,10 @@ impl Calls {
     ///
     /// # Errors
     /// Its mailbox is full.
-    pub(super) fn ask(&self, shard: u16, errand: Errand) -> Result<Call<'_>, Refusal> {
-        let (to, answer) = oneshot::channel();
-        let call = Call { calls: self, id: self.open.lock().add(to), answer };
-        self.leave(shard, call.id, errand)?;
+    pub(super) fn ask(&self, to: Departing, errand: Errand) -> Result<Call<'_>, Refusal> {
+        let (answered, answer) = oneshot::channel();
+        let call = Call { calls: self, id: self.open.lock().add(answered), answer };
+        self.leave(to, call.id, errand)?;
         Ok(call)
     }
 
@@ -66,8 +87,8 @@ impl Calls {
     ///
     /// # Errors
     /// Its mailbox is full.
-    pub(super) fn tell(&self, shard: u16, errand: Errand) -> Result<(), Refusal> {
-        self.leave(shard, NOBODY, errand)
+    pub(super) fn tell(&self, to: Departing, errand: Errand) -> Result<(), Refusal> {
+        self.leave(to, NOBODY, errand)
     }
 
     /// Wakes shards and hands out answers, for ever.
@@ -75,10 +96,16 @@ impl Calls {
         tokio::join!(self.wake_shards(), self.hand_out());
     }
 
-    fn leave(&self, shard: u16, id: u32, errand: Errand) -> Result<(), Refusal> {
+    fn leave(&self, to: Departing, id: u32, errand: Errand) -> Result<(), Refusal> {
         let envelope = Envelope { errand, id, reply_to: Arc::clone(&self.outlet) };
-        let shard = usize::from(shard);
-        self.mailboxes[shard].leave(Message::Command(envelope)).map_err(|_| Refusal::Overloaded)?;
+        let shard = match to {
+            Departing::Here(shard) => usize::from(shard),
+            Departing::Abroad { to, place, epoch } => {
+                let departure = Departure { to, epoch, place, door: Door::Http, envelope };
+                return self.mailboxes.abroad.push(departure).map_err(|_| Refusal::Overloaded);
+            }
+        };
+        self.mailboxes.shards[shard].leave(Message::Command(envelope)).map_err(|_| Refusal::Overloaded)?;
         self.asleep[shard].store(true, Ordering::Relaxed);
         self.has_mail.notify_one();
         Ok(())
@@ -87,7 +114,7 @@ impl Calls {
     async fn wake_shards(&self) {
         loop {
             self.has_mail.notified().await;
-            for (mailbox, asleep) in self.mailboxes.iter().zip(&self.asleep) {
+            for (mailbox, asleep) in self.mailboxes.shards.iter().zip(&self.asleep) {
                 if asleep.load(Ordering::Relaxed) {
                     asleep.store(false, Ordering::Relaxed);
                     mailbox.wake();
@@ -100,7 +127,9 @@ impl Calls {
         loop {
             self.outlet.arrival().await;
             while let Some(outgoing) = self.outlet.pop() {
-                let (Outgoing::Reply(id, _) | Outgoing::Reserved(id, ..)) = outgoing else { continue };
+                let (Outgoing::Reply(id, _) | Outgoing::Reserved(id, ..) | Outgoing::Stocks(id, _)) = outgoing else {
+                    continue;
+                };
                 if let Some(to) = self.open.lock().waiting.remove(&id) {
                     let _ = to.send(outgoing); // whoever asked may have stopped waiting
                 }
@@ -155,7 +184,7 @@ mod tests {
 
     /// Takes what a shard was left.
     fn taken(calls: &Calls, shard: usize) -> Envelope {
-        match calls.mailboxes[shard].pop() {
+        match calls.mailboxes.shards[shard].pop() {
             Some(Message::Command(envelope)) => envelope,
             other => panic!("{other:?}"),
         }
@@ -166,7 +195,10 @@ mod tests {
     }
 
     async fn play(test: impl AsyncFnOnce(&Calls)) {
-        let calls = Arc::new(Calls::new((0..2).map(|_| Mailbox::new(2)).collect()));
+        let calls = Arc::new(Calls::new(Mailboxes {
+            shards: (0..2).map(|_| Mailbox::new(2)).collect(),
+            abroad: Arc::new(Mailbox::new(2)),
+        }));
         let serving = Arc::clone(&calls);
         LocalSet::new()
             .run_until(async {
@@ -179,7 +211,8 @@ mod tests {
     #[tokio::test]
     async fn everybody_gets_the_answer_to_their_own_question() {
         play(async |calls| {
-            let (mut first, mut second) = (calls.ask(0, errand()).unwrap(), calls.ask(0, errand()).unwrap());
+            let (mut first, mut second) =
+                (calls.ask(Departing::Here(0), errand()).unwrap(), calls.ask(Departing::Here(0), errand()).unwrap());
             let (one, other) = (taken(calls, 0), taken(calls, 0));
             answer(&other, true);
             answer(&one, false);
@@ -198,11 +231,15 @@ mod tests {
     #[tokio::test]
     async fn shards_are_woken_behind_whoever_is_asking() {
         play(async |calls| {
-            let _calls = [calls.ask(1, errand()).unwrap(), calls.ask(1, errand()).unwrap()];
-            assert_eq!(calls.mailboxes[1].len(), 2);
-            calls.mailboxes[1].arrival().await;
-            assert!(timeout(Duration::ZERO, calls.mailboxes[1].arrival()).await.is_err(), "once for both");
-            assert!(timeout(Duration::ZERO, calls.mailboxes[0].arrival()).await.is_err(), "only whoever has mail");
+            let _calls =
+                [calls.ask(Departing::Here(1), errand()).unwrap(), calls.ask(Departing::Here(1), errand()).unwrap()];
+            assert_eq!(calls.mailboxes.shards[1].len(), 2);
+            calls.mailboxes.shards[1].arrival().await;
+            assert!(timeout(Duration::ZERO, calls.mailboxes.shards[1].arrival()).await.is_err(), "once for both");
+            assert!(
+                timeout(Duration::ZERO, calls.mailboxes.shards[0].arrival()).await.is_err(),
+                "only whoever has mail"
+            );
         })
         .await;
     }
@@ -210,11 +247,11 @@ mod tests {
     #[tokio::test]
     async fn who_stops_waiting_is_forgotten_and_their_answer_is_nobody_elses() {
         play(async |calls| {
-            drop(calls.ask(0, errand()).unwrap());
-            calls.tell(0, errand()).unwrap();
+            drop(calls.ask(Departing::Here(0), errand()).unwrap());
+            calls.tell(Departing::Here(0), errand()).unwrap();
             assert!(calls.open.lock().waiting.is_empty());
             (0..2).for_each(|_| answer(&taken(calls, 0), true));
-            let mut next = calls.ask(0, errand()).unwrap();
+            let mut next = calls.ask(Departing::Here(0), errand()).unwrap();
             assert!(timeout(Duration::ZERO, next.answer()).await.is_err());
         })
         .await;
@@ -223,8 +260,9 @@ mod tests {
     #[tokio::test]
     async fn a_full_mailbox_refuses_and_nobody_waits() {
         play(async |calls| {
-            let _calls = [calls.ask(0, errand()).unwrap(), calls.ask(0, errand()).unwrap()];
-            assert_eq!(calls.ask(0, errand()).unwrap_err(), Refusal::Overloaded);
+            let _calls =
+                [calls.ask(Departing::Here(0), errand()).unwrap(), calls.ask(Departing::Here(0), errand()).unwrap()];
+            assert_eq!(calls.ask(Departing::Here(0), errand()).unwrap_err(), Refusal::Overloaded);
             assert_eq!(calls.open.lock().waiting.len(), 2);
         })
         .await;

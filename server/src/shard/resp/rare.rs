@@ -74,9 +74,8 @@ impl Shard {
                 let limit = self.engine.reserved_ceiling(now, booking.reservation).unwrap_or(asked.limit);
                 self.answer_resp(Asked { limit, ..asked }, &reply, now, session);
             }
-            Route::Abroad(placement) => self.answer_resp(asked, &self.territory.refusal(placement), now, session),
-            Route::Sibling(shard) => {
-                self.forward_resp(asked, Errand::Reserve(definition, Box::new(booking)), shard, now, session);
+            elsewhere => {
+                self.forward_resp(asked, Errand::Reserve(definition, Box::new(booking)), elsewhere, now, session)
             }
         }
     }

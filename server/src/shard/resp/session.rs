@@ -3,7 +3,7 @@
 use super::replies::Replies;
 use crate::door::resp::parse::Bounds;
 use crate::door::resp::write::Version;
-use crate::shard::session::WayBack;
+use crate::shard::session::{Foreign, WayBack};
 use crate::tokens::Pass;
 
 /// Wrong tokens that one connection may try; each costs the shard a hash.
@@ -36,7 +36,7 @@ impl Session {
             pass,
             version: Version::default(),
             name: Box::default(),
-            way: WayBack::default(),
+            way: WayBack::new(Foreign::Forwarded),
             replies: Replies::default(),
             is_over: false,
             wrong_tokens: 0,
@@ -46,6 +46,11 @@ impl Session {
     /// How large its commands may be.
     pub(super) fn bounds(&self) -> Bounds {
         if self.pass.is_some() { Bounds::MEMBER } else { Bounds::STRANGER }
+    }
+
+    /// Whether so much waits for others to decide that no more may be asked.
+    pub(super) fn is_backed_up(&self) -> bool {
+        self.way.is_full() || self.replies.is_backed_up()
     }
 
     /// Makes it what it was at first; `pass` is what somebody without a token has.

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{LOGIN_TIMEOUT, RespArrival};
+use crate::shard::abroad::{ABROAD_MAX, Abroad};
 use crate::shard::rules::RulesFrames;
 use crate::shard::territory::Territory;
 use crate::shard::{MAILBOX_MAX, Message, Seeds, ShardMailbox, ShardSetup, run};
@@ -33,6 +34,7 @@ fn setup(draining: CancellationToken) -> ShardSetup {
         index: 0,
         node: NodeId(1),
         mailboxes: [ShardMailbox::new(MAILBOX_MAX)].into(),
+        abroad: Arc::new(Abroad::new(ABROAD_MAX)),
         seeds: Seeds { placement: PlacementSeed([1; 16]), identity: IdentityHasher::new(IdentityKey([2; 16])) },
         bounds: Bounds::default(),
         territory: Arc::new(alone()),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use tallyring_engine::{Identity, Timestamp};
-use tallyring_protocol::{RawKey, Reply, shard_of};
+use tallyring_protocol::{RawKey, Reply};
 
 use super::session::Session;
 use crate::door::resp::asked::Asked;
@@ -17,7 +17,7 @@ use crate::shard::Shard;
 use crate::shard::command::Errand;
 use crate::shard::numbers::Place;
 use crate::shard::stage::Stage;
-use crate::shard::turn::{COMMANDS_PER_TURN_MAX, Turn};
+use crate::shard::turn::{COMMANDS_PER_TURN_MAX, Route, Turn};
 
 /// What a turn of any RESP connection needs, empty between turns.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Scratch {
 impl Shard {
     /// Decides the commands at the front of `inbox`; the answers are in the session.
     pub(super) fn resp_turn(&mut self, session: &mut Session, inbox: &mut BytesMut) -> Turn {
-        if inbox.is_empty() || session.is_over || session.replies.is_backed_up() {
+        if inbox.is_empty() || session.is_over || session.is_backed_up() {
             return Turn::Done;
         }
         let began_us = self.clock.now_us();
@@ -68,7 +68,7 @@ impl Shard {
             if let Err(error) = accepted {
                 self.end_of_sense(error, now, session);
             }
-            if session.is_over {
+            if session.is_over || session.is_backed_up() {
                 break Turn::Done;
             }
         };
@@ -131,14 +131,11 @@ impl Shard {
             return self.answer_resp(asked, &Reply::Full, now, session);
         };
         let placement = self.seeds.placement.place(key.as_ref());
-        if !self.territory.holds(placement) {
-            return self.answer_resp(asked, &self.territory.refusal(placement), now, session);
-        }
-        let owner = shard_of(placement, self.shards());
-        if owner != self.index {
+        let route = self.route(placement.0);
+        if route != Route::Here {
             let definition = Arc::clone(&self.numbers.get(place).definition);
             let errand = Errand::Decide(key.as_ref().to_key(), definition, op);
-            return self.forward_resp(asked, errand, owner, now, session);
+            return self.forward_resp(asked, errand, route, now, session);
         }
         let handle = self.numbers.get(place);
         let identity = self.seeds.identity.identity(key.as_ref(), handle.algorithm);
@@ -163,17 +160,22 @@ impl Shard {
         self.numbers.intern(&mut self.engine, limit, self.quota)
     }
 
-    /// Leaves a command in another shard's mailbox, and a gap among the answers.
+    /// Leaves a command for another shard or node, and a gap among the answers.
     pub(super) fn forward_resp(
         &mut self,
         asked: Asked,
         errand: Errand,
-        shard: u16,
+        route: Route,
         now: Timestamp,
         session: &mut Session,
     ) {
         let number = session.replies.upcoming();
-        match self.forward(number, errand, shard, &mut session.way) {
+        let refused = match route {
+            Route::Here => unreachable!("what is decided here is not forwarded"),
+            Route::Sibling(shard) => self.forward(number, errand, shard, &mut session.way),
+            Route::Abroad(placement) => self.send_abroad(number, errand, placement, &mut session.way),
+        };
+        match refused {
             None => {
                 session.replies.sent();
                 self.resp.gaps.push((self.resp.stage.len(), asked));

@@ -37,7 +37,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
 fn check(change: impl FnOnce(&mut Hello), expect: Option<&str>) {
     let tokens = Tokens { peer: vec![TokenHash::of("p")], ..Tokens::default() };
     let (caller, called) = (introduction(2, Some(7), Tokens::default()), introduction(1, Some(7), tokens));
-    let mut hello = caller.hello(Some(NodeId(1)));
+    let mut hello = caller.hello(Some(NodeId(1)), Purpose::Control);
     change(&mut hello);
     match called.greet(&hello) {
         Greeting::Welcome { node, .. } => assert_eq!((node, None), (NodeId(1), expect)),
@@ -74,13 +74,16 @@ fn who_is_refused_is_told_why() {
 #[test]
 fn a_node_in_no_cluster_takes_calls_of_any() {
     let (caller, called) = (introduction(2, Some(7), Tokens::default()), introduction(3, None, Tokens::default()));
-    assert!(matches!(called.greet(&caller.hello(Some(NodeId(3)))), Greeting::Welcome { .. }));
+    assert!(matches!(called.greet(&caller.hello(Some(NodeId(3)), Purpose::Errands)), Greeting::Welcome { .. }));
 }
 
 #[test]
 fn no_secret_is_shown() {
     assert!(
-        !format!("{:?}", Hello { token: "s3cret".into(), ..introduction(1, None, Tokens::default()).hello(None) })
-            .contains("s3cret")
+        !format!(
+            "{:?}",
+            Hello { token: "s3cret".into(), ..introduction(1, None, Tokens::default()).hello(None, Purpose::Control) }
+        )
+        .contains("s3cret")
     );
 }

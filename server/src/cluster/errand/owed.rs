@@ -1,0 +1,74 @@
+//! An answer that somebody waits for.
+
+use std::sync::Arc;
+
+use tallyring_protocol::Reply;
+use tokio::time::Instant;
+
+use super::ERRAND_WITHIN;
+use crate::observe::door::Door;
+use crate::observe::errand::{ErrandTally, Fate};
+use crate::shard::outlet::{Outgoing, Outlet};
+
+/// Owed to the connection that asked: it is paid once, also if nobody does; then nobody knows what became of the errand.
+#[derive(Debug)]
+pub(super) struct Owed {
+    id: u32,
+    to: Option<Arc<Outlet>>,
+    door: Door,
+    /// When the errand was taken on.
+    since: Instant,
+    tally: Arc<ErrandTally>,
+}
+
+impl Owed {
+    pub(super) fn new(id: u32, to: Arc<Outlet>, door: Door, tally: Arc<ErrandTally>) -> Owed {
+        Owed { id, to: Some(to), door, since: Instant::now(), tally }
+    }
+
+    /// The request's id on its connection.
+    pub(super) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// When its time is up.
+    pub(super) fn until(&self) -> Instant {
+        self.since + ERRAND_WITHIN
+    }
+
+    /// Pays with what came back, or with why nothing did.
+    pub(super) fn pay(mut self, outgoing: Outgoing) {
+        self.settle(outgoing);
+    }
+
+    /// Pays with a reply.
+    pub(super) fn reply(self, reply: Reply<'static>) {
+        let id = self.id;
+        self.pay(Outgoing::Reply(id, reply));
+    }
+
+    fn settle(&mut self, outgoing: Outgoing) {
+        let Some(to) = self.to.take() else { return };
+        let took_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.tally.note(self.door, Fate::of(&outgoing), took_us);
+        to.push(outgoing);
+    }
+}
+
+impl Drop for Owed {
+    fn drop(&mut self) {
+        self.settle(Outgoing::Reply(self.id, Reply::Unavailable));
+    }
+}
+
+impl Fate {
+    /// What became of an errand, by its answer.
+    pub(super) fn of(outgoing: &Outgoing) -> Fate {
+        match outgoing {
+            Outgoing::Reply(_, Reply::Unavailable) => Fate::Unavailable,
+            Outgoing::Reply(_, Reply::Overloaded) => Fate::Overloaded,
+            Outgoing::Reply(_, Reply::WrongOwner { .. } | Reply::Moving { .. }) => Fate::Elsewhere,
+            _ => Fate::Answered,
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Doors of nodes that do not own a key: whichever is asked, the owner's answer is given.
+
+#![cfg(not(feature = "sim"))]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::unwrap_used, reason = "a test of real sockets")]
+#![allow(unreachable_pub, reason = "nobody imports a test")]
+
+mod http;
+mod resp;
