@@ -1,9 +1,11 @@
 //! Events: one operation on explicit numbers as a JSON object, every field within its bounds.
 //!
 //! `tallyring trace` reads one a line and `POST /v1/limit` one a request. Fields are read in the order in which the first
-//! bad one is to be named, so each function below reads in that order.
+//! bad one is to be named, so each function below reads in that order. Fields that an operation has no use for are not
+//! looked at; those that no event has are for `stranger` to find, and for whoever reads events to refuse or to tell of.
 
 pub mod field;
+pub mod stranger;
 
 use serde_json::Value;
 use tallyring_engine::{

@@ -8,18 +8,23 @@
 mod answer;
 mod name;
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, Read, Write};
 
 use tallyring_engine::{Bounds, Decision, Engine, Full, Identity, JointError, Limit, LimitId, Part, Timestamp};
 
 use self::name::Name;
 use crate::event::field::{self, BadField};
+use crate::event::stranger::{Stranger, stranger};
 use crate::event::{self, Check, Head, Operation, Subject};
+use crate::rules::visible::visible;
 
 /// The longest line that is read, in bytes: sixteen parts with the longest keys, every character escaped, fit in it.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 /// Entries looked at for expiry on each event, so that a long trace does not keep what it no longer needs.
 const EXPIRIES_PER_EVENT_MAX: usize = 4;
+/// Fields that no event has and that are told of, each once.
+const STRANGERS_MAX: usize = 16;
 
 /// A virtual clock and the counters that it moves.
 ///
@@ -36,6 +41,7 @@ const EXPIRIES_PER_EVENT_MAX: usize = 4;
 pub struct Trace {
     engine: Engine,
     decisions: Vec<Decision>,
+    strangers: BTreeSet<String>,
 }
 
 impl Default for Trace {
@@ -47,7 +53,7 @@ impl Default for Trace {
 impl Trace {
     /// No counters, at the epoch.
     pub fn new() -> Trace {
-        Trace { engine: Engine::new(Bounds::default()), decisions: Vec::new() }
+        Trace { engine: Engine::new(Bounds::default()), decisions: Vec::new(), strangers: BTreeSet::new() }
     }
 
     /// The decision on one event, as one line of JSON; `None` for an empty line.
@@ -61,6 +67,7 @@ impl Trace {
     fn event(&mut self, line: &str) -> Result<String, Refusal> {
         let fields = field::parse(line)?;
         let Head { op, t } = event::head(&fields)?;
+        self.note(stranger(op, &fields));
         let now = self.engine.advance(t);
         self.engine.expire(now, EXPIRIES_PER_EVENT_MAX);
         match event::operation(op, &fields)? {
@@ -72,6 +79,17 @@ impl Trace {
             Operation::Settle { key, id, actual } => self.settle(now, Name(key), id, actual),
             Operation::Acquire { subject, holder, cost, ttl_us } => self.acquire(now, subject, holder, cost, ttl_us),
             Operation::Release { key, holder } => self.release(now, Name(key), holder),
+        }
+    }
+
+    /// Fields that no event has, as they were met: they changed nothing, and may be misspelt ones that should have.
+    pub fn strangers(&self) -> impl Iterator<Item = &str> {
+        self.strangers.iter().map(String::as_str)
+    }
+
+    fn note(&mut self, stranger: Option<Stranger>) {
+        if let Some(stranger) = stranger.filter(|_| self.strangers.len() < STRANGERS_MAX) {
+            self.strangers.insert(stranger.to_string());
         }
     }
 
@@ -175,7 +193,7 @@ fn identity(subject: Subject<'_>) -> Identity {
     Name(subject.key).identity(subject.limit.algorithm())
 }
 
-/// Reads events until the input ends and writes a decision for each.
+/// Reads events until the input ends and writes a decision for each. Fields that no event has are told of on stderr.
 ///
 /// # Errors
 /// Reading or writing failed, or a line is over 1 MiB.
@@ -191,6 +209,9 @@ pub fn run(mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
         if let Some(answer) = answer {
             writeln!(output, "{answer}")?;
         }
+    }
+    for stranger in trace.strangers() {
+        eprintln!("{}", visible(&format!("tallyring: trace: warning: {stranger}")));
     }
     output.flush()
 }

@@ -65,3 +65,18 @@ fn a_line_without_end_is_refused() {
     let error = run(std::io::BufReader::new(std::io::repeat(b' ')), std::io::sink()).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
 }
+
+#[test]
+fn a_field_that_no_event_has_changes_nothing_and_is_told_of_once() {
+    let mut trace = Trace::new();
+    for _ in 0..2 {
+        let event = r#"{"t_us":1,"key":"k","algorithm":"token_bucket","limit":9,"period_us":10,"cots":5}"#;
+        assert!(trace.line(event).unwrap().contains("\"allowed\":true"));
+    }
+    let strangers: Vec<&str> = trace.strangers().collect();
+    assert!(strangers.len() == 1 && strangers[0].starts_with("cots: unknown field: "), "{strangers:?}");
+    for no in 0..100 {
+        trace.line(&format!(r#"{{"t_us":1,"f{no}":1}}"#));
+    }
+    assert_eq!(trace.strangers().count(), STRANGERS_MAX);
+}
