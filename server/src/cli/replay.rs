@@ -61,7 +61,7 @@ pub fn run(args: &ReplayArgs) -> ExitCode {
 
 /// A report on half a log is shown, and ends with 1: a script must not take it for the whole. On nothing there is none.
 fn replay(args: &ReplayArgs) -> Result<Exit, Failure> {
-    let (_, rules) = rules_file::load(args.rules.clone())?;
+    let (_, rules) = rules_file::load_of_flag("rules", args.rules.clone())?;
     let report = judge(open(&args.logs)?, &rules);
     if report.is_of_nothing() {
         return Err(Failure::invalid(said(report.failures())));

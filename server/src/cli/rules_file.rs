@@ -33,6 +33,16 @@ pub(super) enum ReadError {
     },
 }
 
+impl ReadError {
+    /// What to say of it where a flag names the file: of what stands in it only the place is said, as editors follow it.
+    pub(super) fn of_flag(&self, flag: &str) -> String {
+        match self {
+            ReadError::File { .. } => format!("{flag}: {self}"),
+            ReadError::Text { .. } => self.to_string(),
+        }
+    }
+}
+
 impl From<ReadError> for Failure {
     fn from(error: ReadError) -> Failure {
         match error {
@@ -56,9 +66,27 @@ pub(super) fn read(path: PathBuf) -> Result<RulesFile, ReadError> {
 /// # Errors
 /// Everything that is wrong with them.
 pub(super) fn load(path: PathBuf) -> Result<(RulesFile, RuleSet), Failure> {
-    let file =
-        if path.as_os_str() == "-" { into_text("stdin".into(), read_all(std::io::stdin()))? } else { read(path)? };
-    let (set, warnings) = file.text.compile().map_err(|faults| faulty(&file.path, &faults.0))?;
+    compiled(read_or_stdin(path)?)
+}
+
+/// The same for a file that a flag names.
+///
+/// # Errors
+/// As [`load`]; a file that is not there is told with its flag.
+pub(super) fn load_of_flag(flag: &str, path: PathBuf) -> Result<(RulesFile, RuleSet), Failure> {
+    let file = read_or_stdin(path).map_err(|error| match &error {
+        ReadError::File { .. } => Failure::invalid(error.of_flag(flag)),
+        ReadError::Text { .. } => error.into(),
+    })?;
+    compiled(file)
+}
+
+fn read_or_stdin(path: PathBuf) -> Result<RulesFile, ReadError> {
+    if path.as_os_str() == "-" { into_text("stdin".into(), read_all(std::io::stdin())) } else { read(path) }
+}
+
+fn compiled(file: RulesFile) -> Result<(RulesFile, RuleSet), Failure> {
+    let (set, warnings) = file.text.compile_to_publish().map_err(|faults| faulty(&file.path, &faults.0))?;
     for warning in warnings {
         eprintln!("{}", visible(&format!("{}:{warning} (warning)", file.path.display())));
     }

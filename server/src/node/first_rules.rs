@@ -38,7 +38,7 @@ impl FirstRules {
     /// [`StartError::RulesFile`].
     pub(super) fn new(file: &RulesFile, rules: &Rules) -> Result<Option<FirstRules>, StartError> {
         let refused = |faults| StartError::RulesFile(Faulty { path: file.path.clone(), faults });
-        for warning in file.text.compile().map_err(refused)?.1 {
+        for warning in file.text.compile_to_publish().map_err(refused)?.1 {
             tracing::warn!("{}:{warning}", file.path.display());
         }
         let is_live = rules.live().edition.as_ref().is_some_and(|edition| edition.text == file.text);

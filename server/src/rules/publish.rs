@@ -44,7 +44,7 @@ impl Change {
     /// The document that it makes of what is live, compiled.
     pub(super) fn apply(&self, live: &Live) -> Result<Draft, Faults> {
         let (text, compiled) = match self {
-            Change::Document(text) => (text.clone(), text.compile()),
+            Change::Document(text) => (text.clone(), text.compile_to_publish()),
             Change::Tier(tier, rules) => {
                 let text = tier.replace(live, rules)?;
                 let compiled = text.compile().map_err(Faults::without_lines);

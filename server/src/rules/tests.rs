@@ -237,7 +237,7 @@ async fn the_rules_of_a_tier_are_replaced_where_they_stood() {
     rules.publish(push(Change::Tier(free.clone(), text(tiered("f3", "free", 3))), Expect::Anything)).await.unwrap();
     let expect = [("f3", 3), ("p", 9), ("all", 100)].map(|(id, limit)| (id.to_owned(), limit));
     assert_eq!(limits(&rules), expect);
-    rules.publish(push(Change::Tier(free.clone(), text("")), Expect::Anything)).await.unwrap();
+    rules.publish(push(Change::Tier(free.clone(), text("rule = []")), Expect::Anything)).await.unwrap();
     assert_eq!(limits(&rules).len(), 2, "a tier may have no rules of its own");
     rules.publish(push(Change::Tier(free, text(tiered("f4", "free", 4))), Expect::Anything)).await.unwrap();
     assert_eq!(limits(&rules)[2], ("f4".to_owned(), 4));

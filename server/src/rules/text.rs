@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
 use tallyring_protocol::rules::{self, Document, RuleError, RuleSet, Syntax, parse};
 
@@ -42,6 +43,12 @@ impl Text {
         Text(written)
     }
 
+    /// The text with the end of a line behind it, unless there is none of either.
+    pub fn line(self) -> Bytes {
+        let newline = if self.0.is_empty() || self.0.ends_with('\n') { "" } else { "\n" };
+        (self.0 + newline).into()
+    }
+
     /// The text, byte for byte.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -64,6 +71,34 @@ impl Text {
             return Err(Faults(vec![Fault { line: None, path: "document".into(), reason }]));
         }
         Ok((parsed.rules, parsed.warnings.into_iter().map(Fault::from).collect()))
+    }
+}
+
+impl Text {
+    /// The same, for a document that is to be published: it has to say something, if only `[defaults]`. A file that is
+    /// empty by accident would else take every limit away.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn compile_to_publish(&self) -> Result<(RuleSet, Vec<Fault>), Faults> {
+        let compiled = self.compile()?;
+        if compiled.0.rules().is_empty() && self.says_nothing() {
+            let reason =
+                "it says nothing: a document has [defaults] or a [[rule]] at least; [defaults] alone means no limits";
+            return Err(Faults(vec![Fault { line: Some(1), path: "document".into(), reason: reason.into() }]));
+        }
+        Ok(compiled)
+    }
+
+    /// Whether a document that makes sense has neither rules nor defaults, as one of blanks, comments or `{}`.
+    fn says_nothing(&self) -> bool {
+        let text = self.0.trim_start_matches('\u{feff}');
+        match self.syntax() {
+            Syntax::Toml => text.parse::<toml::Table>().is_ok_and(|table| table.is_empty()),
+            Syntax::Json => {
+                serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(text).is_ok_and(|map| map.is_empty())
+            }
+        }
     }
 }
 
@@ -159,6 +194,19 @@ priorities = { low = "0.5", high = "always" }
         check(b"\xFF", "1: document: byte 0xFF in column 1 is not UTF-8");
         check(&vec![b' '; RULES_BYTES_MAX + 1], "1: document: a document has at most 4194304 bytes, this one has more");
         assert_eq!(Text::read(TOML.into()), Ok(Text(TOML.to_owned())));
+    }
+
+    #[test]
+    fn a_document_that_says_nothing_is_not_published() {
+        for nothing in ["", " \n\t", "# rules to come\n", "\u{feff}", "{}", " {\n}\n"] {
+            let text = Text::from(nothing.to_owned());
+            assert!(text.compile().is_ok(), "{nothing:?} means no rules");
+            let faults = text.compile_to_publish().unwrap_err().to_string();
+            assert!(faults.starts_with("1: document: it says nothing: "), "{nothing:?}: {faults}");
+        }
+        for said in ["[defaults]\n", "rule = []\n", "{\"defaults\":{}}", "{\"rule\":[]}", TOML] {
+            assert!(Text::from(said.to_owned()).compile_to_publish().is_ok(), "{said:?}");
+        }
     }
 
     #[test]

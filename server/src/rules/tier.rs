@@ -31,7 +31,7 @@ impl Tier {
     /// The new ones stand where the first of the old ones stood, else at the end. The text is written anew, in the
     /// language of the live one: its comments stay in the history.
     pub(super) fn replace(&self, live: &Live, rules: &Text) -> Result<Text, Faults> {
-        let replacement = self.check(rules.compile()?.0.document())?.to_vec();
+        let replacement = self.check(rules.compile_to_publish()?.0.document())?.to_vec();
         let mut document = live.set.document().clone();
         let place = document.rule.iter().position(|rule| self.owns(rule));
         document.rule.retain(|rule| !self.owns(rule));

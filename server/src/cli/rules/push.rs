@@ -41,8 +41,15 @@ pub(super) fn run(args: PushArgs) -> Result<Exit, Failure> {
     let (file, _) = rules_file::load(args.file)?;
     let remote = args.remote.remote()?;
     let live = live::ask(&remote, None)?;
-    if args.over.is_some_and(|over| over != live.version) {
-        return Err(overtaken(&format!("version {} is live", live.version)));
+    match args.over {
+        Some(over) if over > live.version => {
+            let newest = live.version;
+            return Err(Failure::invalid(format!("over: version {newest} is live, and there is no version {over}")));
+        }
+        Some(over) if over < live.version => {
+            return Err(overtaken(&format!("version {} is live, not {over}", live.version)));
+        }
+        _ => {}
     }
     let comment = &args.author.comment;
     publish(&remote, &live, &file.text, &args.author.name(), comment, Some(&file.path)).map(say)
@@ -60,8 +67,8 @@ pub(super) fn publish(
     let target = format!("/v1/rules?author={}&comment={}", escaped(author), escaped(comment));
     let answer = remote.ask(Method::PUT, &target, &[(header::IF_MATCH, &live.etag)], text.as_str());
     let answer = answer.map_err(|error| failure(error, path))?;
-    let published: Published = serde_json::from_str(&answer.body)
-        .map_err(|_| Failure::unreachable("the node does not say what became of the push"))?;
+    let published: Published =
+        serde_json::from_str(&answer.body).map_err(|_| remote.stranger("it does not say what became of the push"))?;
     for warning in path.is_none().then_some(published.warnings).into_iter().flatten() {
         eprintln!("{}", visible(&format!("tallyring: {warning} (warning)")));
     }

@@ -6,13 +6,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use tallyring_protocol::rules::Syntax;
 
 use super::HttpDoor;
 use super::caller::{Admin, Reader};
 use super::problem::{Named, Problem};
 use super::pushing::{ReasonQuery, read_text};
 use super::rules::present;
+use crate::rules::live::Live;
 use crate::rules::publish::Change;
+use crate::rules::text::Text;
 use crate::rules::tier::Tier;
 
 /// Answers with the rules of a tier, as a document of their own; a tier that no rule names has none.
@@ -22,8 +25,9 @@ pub(super) async fn read(
     tier: Named,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let live = door.rules.live();
-    present(&headers, &live, &Tier::new(tier?.0).of(&live), None)
+    let tier = Tier::new(tier?.0);
+    let write = move |live: &Live, syntax| Text::of(&tier.of(live), syntax).line();
+    present(&headers, door.rules.live(), Syntax::Toml, write).await
 }
 
 /// Replaces the rules of a tier by those of a document; the other rules stay as they are.

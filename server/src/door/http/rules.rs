@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use tallyring_protocol::rules::{Document, Syntax};
+use tallyring_protocol::rules::Syntax;
 
 use super::HttpDoor;
 use super::caller::{Admin, Reader};
+use super::line::Json;
 use super::problem::{Named, Problem};
 use super::pushing::{ReasonQuery, read_text};
 use super::{etag, pushing};
 use crate::rules::edition::Edition;
 use crate::rules::live::Live;
 use crate::rules::publish::Change;
-use crate::rules::text::Text;
+use crate::sys::spawn;
 
 /// Answers with the text as its author wrote it, or in the language that the request asks for.
 pub(super) async fn read(
@@ -27,8 +27,8 @@ pub(super) async fn read(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let live = door.rules.live();
-    let text = live.edition.as_ref().map(|edition| &edition.text);
-    present(&headers, &live, live.set.document(), text)
+    let own = live.syntax();
+    present(&headers, live, own, Live::text_in).await
 }
 
 /// Publishes a document.
@@ -43,23 +43,20 @@ pub(super) async fn publish(
     door.push(admin, &headers, reason, Change::Document(text)).await
 }
 
-/// What is live, or a part of it: `document`, whose author wrote it as `text` if it is all of it.
-pub(super) fn present(
+/// What is live, or a part of it, as `write` writes it in a language; `own` is the one of whoever asks for none.
+pub(super) async fn present(
     headers: &HeaderMap,
-    live: &Live,
-    document: &Document,
-    text: Option<&Text>,
+    live: Arc<Live>,
+    own: Syntax,
+    write: impl FnOnce(&Live, Syntax) -> Bytes + Send + 'static,
 ) -> Result<Response, Problem> {
-    let of_text = text.map_or(Syntax::Toml, Text::syntax);
-    let syntax = wanted(headers, of_text)?;
+    let syntax = wanted(headers, own)?;
     let caching = [(header::ETAG, etag::of(live.version)), (header::VARY, header::ACCEPT.into())];
     if etag::is_known(headers, live.version) {
         return Ok((StatusCode::NOT_MODIFIED, caching).into_response());
     }
-    let body = match text {
-        Some(text) if syntax == of_text => text.as_str().to_owned(),
-        _ => Text::of(document, syntax).as_str().to_owned(),
-    };
+    // Beside this thread: a document may be long, and decisions are made here.
+    let body = spawn::blocking(move || write(&live, syntax)).await;
     Ok((caching, [(header::CONTENT_TYPE, pushing::content_type(syntax))], body).into_response())
 }
 
@@ -120,12 +117,21 @@ pub(super) async fn edition(State(door): State<Arc<HttpDoor>>, _: Reader, versio
     let number =
         version.parse().map_err(|_| Problem::field("version", format!("{version:?} is not a whole number")))?;
     let Some(edition) = door.rules.edition(number) else {
-        let kept = door.rules.history().iter().map(|edition| edition.imprint.version).reduce(|_, oldest| oldest);
-        let kept = kept.map_or("none is".to_owned(), |oldest| format!("versions from {oldest} up are"));
-        return Err(Problem::not_found(format!("version {number} is not kept; {kept}")));
+        return Err(Problem::not_found(missing(number, &door.rules.history())));
     };
     let content_type = [(header::CONTENT_TYPE, pushing::content_type(edition.text.syntax()))];
     Ok((content_type, edition.text.as_str().to_owned()).into_response())
+}
+
+/// What to say of a version that is not there. `kept` are those that are, the newest first.
+fn missing(number: u64, kept: &[Arc<Edition>]) -> String {
+    match (kept.first(), kept.last()) {
+        (Some(newest), Some(oldest)) if number > 0 && number < newest.imprint.version => {
+            format!("version {number} is not kept any more; versions from {} up are", oldest.imprint.version)
+        }
+        (Some(newest), _) => format!("there is no version {number}; the newest is {}", newest.imprint.version),
+        (None, _) => format!("there is no version {number}: nobody has published any rules"),
+    }
 }
 
 #[cfg(test)]
@@ -133,6 +139,7 @@ mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
+    use crate::rules::edition::Imprint;
 
     fn check(accept: &'static str, own: Syntax, expect: Option<Syntax>) {
         let headers = HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
@@ -147,5 +154,22 @@ mod tests {
         check("text/html, application/json;q=0.9", Syntax::Toml, Some(Syntax::Json));
         check("text/html", Syntax::Toml, None);
         assert_eq!(wanted(&HeaderMap::new(), Syntax::Toml).ok(), Some(Syntax::Toml));
+    }
+
+    #[test]
+    fn a_version_that_is_not_there_is_told_beside_those_that_are() {
+        let edition = |version| {
+            let imprint =
+                Imprint { version, published_at_us: 0, author: String::new().into(), comment: String::new().into() };
+            Arc::new(Edition { imprint, text: String::new().into() })
+        };
+        let check = |number, kept: &[u64], expect: &str| {
+            let kept: Vec<Arc<Edition>> = kept.iter().copied().map(edition).collect();
+            assert_eq!(missing(number, &kept), expect);
+        };
+        check(9, &[3, 2], "there is no version 9; the newest is 3");
+        check(1, &[3, 2], "version 1 is not kept any more; versions from 2 up are");
+        check(0, &[3, 2], "there is no version 0; the newest is 3");
+        check(1, &[], "there is no version 1: nobody has published any rules");
     }
 }
