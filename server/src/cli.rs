@@ -10,6 +10,7 @@ pub mod demo;
 mod environment;
 mod exit;
 mod instant;
+mod link;
 mod native;
 mod number;
 mod page;
@@ -20,6 +21,7 @@ pub mod rules;
 mod rules_file;
 pub mod serve;
 pub mod trace;
+mod trouble;
 
 use std::process::ExitCode;
 

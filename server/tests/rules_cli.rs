@@ -103,6 +103,30 @@ fn check_says_what_is_wrong_as_compilers_do() {
 }
 
 #[test]
+fn a_document_that_says_nothing_is_not_published_by_accident() {
+    let shell = Shell::start(&["--shards", "1"]);
+    shell.write("rules.toml", RULES);
+    shell.check(&["rules", "push", "rules.toml"], 0, "version 1 is live\n");
+    for nothing in ["", "\n \n", "# rules to come\n", "{}"] {
+        shell.write("empty.toml", nothing);
+        for command in ["check", "push"] {
+            shell.check(
+                &["rules", command, "empty.toml"],
+                1,
+                "empty.toml:1: document: it says nothing: a document has",
+            );
+        }
+        let pushed = shell.node.push(nothing);
+        assert_eq!((pushed.code, &pushed.json()["errors"][0]["path"]), (400, &"document".into()), "{}", pushed.body);
+        let tier = shell.node.ask("PUT", "/v1/limits/free", &[("If-Match", "*")], nothing);
+        assert_eq!(tier.code, 400, "{}", tier.body);
+    }
+    shell.check(&["rules", "pull"], 0, RULES);
+    shell.write("empty.toml", "[defaults]\n");
+    shell.check(&["rules", "push", "empty.toml"], 0, "version 2 is live\n");
+}
+
+#[test]
 fn push_pull_diff_history_and_rollback_tell_one_story() {
     let shell = Shell::start(&["--shards", "1"]);
     shell.write("rules.toml", RULES);
@@ -131,10 +155,12 @@ fn push_pull_diff_history_and_rollback_tell_one_story() {
     shell.check(
         &["rules", "push", "rules.toml", "--over", "7"],
         1,
-        "tallyring: version 1 is live: somebody has pushed",
+        "tallyring: over: version 1 is live, and there is no version 7\n",
     );
     shell.check(&["rules", "push", "rules.toml", "--over", "1"], 0, "version 2 is live\n");
-    shell.check(&["rules", "rollback", "9"], 1, "tallyring: version 9 is not kept; versions from 1 up are");
+    shell.check(&["rules", "rollback", "9"], 1, "tallyring: there is no version 9; the newest is 2\n");
+    let said = "tallyring: version 2 is live, not 1: somebody has pushed meanwhile";
+    shell.check(&["rules", "push", "rules.toml", "--over", "1"], 1, said);
     shell.check(&["rules", "rollback", "1", "--comment", "too many"], 0, "version 3 is live\n");
     shell.check(&["rules", "pull"], 0, RULES);
     let history = "  version  …  by                 comment
@@ -221,11 +247,32 @@ fn a_node_that_is_not_there_is_told_from_one_that_refuses() {
     let shell = Shell::start(&["--shards", "1"]);
     shell.write("rules.toml", RULES);
     let nobody = "127.0.0.1:9";
-    shell.check(&["rules", "pull", "--http-addr", nobody], 4, "tallyring: 127.0.0.1:9: Connection refused");
-    shell.check(&["rules", "push", "rules.toml", "--http-addr", nobody], 4, "tallyring: 127.0.0.1:9: ");
-    shell.check(&["reset", "k", "--http-addr", nobody], 4, "tallyring: 127.0.0.1:9: ");
-    let check = ["check", "k", "--limit", "1", "--window", "1h", "--native-addr", nobody];
-    shell.check(&check, 4, "tallyring: 127.0.0.1:9: no store answers");
+    let said = "tallyring: 127.0.0.1:9: nobody listens there: start the node, or say where it is with --";
+    let (http, native) = (format!("{said}http-addr\n"), format!("{said}native-addr\n"));
+    shell.check(&["rules", "pull", "--http-addr", nobody], 4, &http);
+    shell.check(&["rules", "push", "rules.toml", "--http-addr", nobody], 4, &http);
+    shell.check(&["reset", "k", "--http-addr", nobody], 4, &http);
+    shell.check(&["reset", "--client", "a", "--native-addr", nobody], 4, &native);
+    shell.check(&["check", "k", "--limit", "1", "--window", "1h", "--native-addr", nobody], 4, &native);
+}
+
+#[test]
+fn whoever_answers_and_is_no_node_is_told_from_one() {
+    let shell = Shell::start(&["--shards", "1"]);
+    let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = elsewhere.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in elsewhere.incoming().flatten() {
+            use std::io::{Read, Write};
+            let (mut stream, mut question) = (stream, [0; 1_024]);
+            let _ = stream.read(&mut question);
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>");
+        }
+    });
+    let said = format!("tallyring: {address}: what answers there is no tallyring (");
+    shell.check(&["rules", "pull", "--http-addr", &address], 4, &format!("{said}it says 404 Not Found): say where"));
+    shell.check(&["reset", "k", "--http-addr", &address], 4, &said);
+    shell.check(&["check", "k", "--limit", "1", "--window", "1h", "--native-addr", &address], 4, &said);
 }
 
 #[test]
@@ -242,28 +289,42 @@ fn a_token_comes_from_a_file_or_the_environment_and_is_never_shown() {
         assert!(token.is_empty() || !format!("{ended:?}").contains(token), "{ended:?}");
         (ended.code, ended.stderr + &ended.stdout)
     };
-    assert_eq!(said(""), (1, "tallyring: Authorization: Bearer TOKEN is needed\n".into()));
-    assert_eq!(said("gu3ss"), (1, "tallyring: the token is none of this node's\n".into()));
+    let [http, native] = [shell.node.http, shell.node.native].map(|address| format!("tallyring: {address}: "));
+    let wants = "it asks for a token: give one with --token-from FILE or in the variable TALLYRING_TOKEN\n";
+    let refuses =
+        "the token is none of this node's: give another with --token-from FILE or in the variable TALLYRING_TOKEN\n";
+    assert_eq!(said(""), (1, format!("{http}{wants}")));
+    assert_eq!(said("gu3ss"), (1, format!("{http}{refuses}")));
     assert_eq!(said("g4teway"), (1, "tallyring: this token may read; to change anything takes an admin's\n".into()));
     assert_eq!(said("0perator"), (0, "version 1 is live\n".into()));
     shell.write("token", "0perator\n");
     assert_eq!(shell.run(&["reset", "k", "--token-from", "token"]).code, 5);
     shell.write("token", "two words\n");
     let bad = shell.run(&["reset", "k", "--token-from", "token"]);
-    assert_eq!(bad.stderr, "tallyring: token: a token is 1 ..= 512 visible ASCII characters\n");
+    assert_eq!(bad.stderr, "tallyring: token-from: token: a token is 1 ..= 512 visible ASCII characters\n");
     shell.write("token", "0perator\r\n");
     assert_eq!(shell.run(&["reset", "k", "--token-from", "token"]).code, 5, "as an editor on Windows leaves it");
     for (text, expect) in [
-        ("", "token: is empty: a token is 1 ..= 512 visible"),
-        ("\u{feff}0perator", "token: a token is 1 ..= 512 visible"),
-        (&*"x".repeat(5_000), "token: has more than 4096 bytes"),
+        ("", "token-from: token: is empty: a token is 1 ..= 512 visible"),
+        ("\u{feff}0perator", "token-from: token: a token is 1 ..= 512 visible"),
+        (&*"x".repeat(5_000), "token-from: token: has more than 4096 bytes"),
     ] {
         shell.write("token", text);
         let bad = shell.run(&["reset", "k", "--token-from", "token"]);
         assert!(bad.code == 1 && bad.stderr.starts_with(&format!("tallyring: {expect}")), "{bad:?}");
     }
     let check = ["check", "k", "--limit", "1", "--window", "1h"];
-    assert_eq!((shell.run_as("g4teway", &check).code, shell.run_as("gu3ss", &check).code), (0, 4));
+    let said = |token, args: &[&str]| {
+        let ended = shell.run_as(token, args);
+        (ended.code, ended.stderr)
+    };
+    assert_eq!(shell.run_as("g4teway", &check).code, 0);
+    assert_eq!(said("", &check), (1, format!("{native}{wants}")));
+    assert_eq!(said("gu3ss", &check), (1, format!("{native}{refuses}")));
+    let no_admin = (1, "tallyring: a reset needs an admin's token\n".to_owned());
+    assert_eq!(said("0perator", &push).0, 0);
+    assert_eq!(said("g4teway", &["reset", "--ip", "203.0.113.9"]), no_admin);
+    assert_eq!(said("g4teway", &["reset", "k"]).0, 1);
 }
 
 /// Rules of every kind of counter that somebody may have.
@@ -340,7 +401,6 @@ fn a_reset_that_makes_no_sense_says_what_is_missing() {
     shell.check(&["reset", "--client", "acme", "--rule", "nobody"], 2, nobody);
     let lacks = "tallyring: rule \"per-ip\" counts each ip apart: say --ip IP\n";
     shell.check(&["reset", "--client", "acme", "--rule", "per-ip"], 2, lacks);
-    shell.check(&["reset", "--client", "a", "--native-addr", "127.0.0.1:9"], 4, "tallyring: 127.0.0.1:9: no store");
 }
 
 #[test]

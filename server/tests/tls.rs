@@ -292,7 +292,10 @@ fn an_operator_asks_for_the_name_that_it_called() {
     let secure = Secure::start(&["--shards", "1", "--http-addr", "127.0.0.2:0"]);
     let ca = secure.folder.put("ca.pem", &secure.authority.root());
     let (code, said) = operate(&secure, &["rules", "pull", "--tls-ca", &ca]);
-    assert!(code == 4 && said.contains("TLS: invalid peer certificate: certificate not valid for name"), "{said}");
+    assert!(
+        code == 4 && said.contains("its certificate is for another name: call it by that with --http-addr ("),
+        "{said}"
+    );
 }
 
 #[test]
@@ -303,10 +306,10 @@ fn an_operator_who_trusts_another_or_nobody_is_told_so() {
         assert!(ended == code && said.contains(expect), "{args:?}: {ended} {said}");
     };
     let other = secure.folder.put("other.pem", &Authority::new("another").root());
-    check(&["rules", "pull", "--tls-ca", &other], 4, "TLS: invalid peer certificate: UnknownIssuer");
+    check(&["rules", "pull", "--tls-ca", &other], 4, "its certificate is not from --tls-ca: name the roots");
     check(&["check", "--client", "a", "--tls-ca", &other], 4, "its certificate is not from --tls-ca");
-    check(&["rules", "pull"], 4, "if it speaks TLS say --tls-ca");
-    check(&["check", "--client", "a"], 4, "or TLS (--tls-ca)");
+    check(&["rules", "pull"], 4, "it speaks TLS: name the roots of its certificate with --tls-ca FILE");
+    check(&["check", "--client", "a"], 4, "it speaks TLS: name the roots of its certificate with --tls-ca FILE");
     check(&["rules", "pull", "--http-addr", "https://localhost:1"], 2, "https:// needs --tls-ca FILE");
     check(&["rules", "pull", "--http-addr", "ftp://localhost:1"], 2, "\"ftp\" is neither http nor https");
     let bad = secure.folder.put("bad.pem", "hello");
@@ -326,7 +329,13 @@ fn an_operator_shows_a_certificate_where_the_node_asks_for_one() {
     let secure = Secure::start_with(ours, &papers, &["--shards", "1", "--tls-ca", &root]);
     let (certificate, key) = (folder.put("own.pem", &own.certificate), folder.put("own.key", &own.key));
     let check = ["check", "k", "--limit", "2", "--window", "1h", "--tls-ca", &root];
-    assert_eq!(operate(&secure, &check).0, 4, "it shows none");
+    let (code, said) = operate(&secure, &check);
+    let expect = "it asks for a certificate: show one with --tls-cert FILE and --tls-key FILE\n";
+    assert_eq!((code, said), (4, format!("tallyring: {}: {expect}", secure.node.native)));
+    let other = Authority::new("another").issue();
+    let (strange, its_key) = (folder.put("strange.pem", &other.certificate), folder.put("strange.key", &other.key));
+    let (code, said) = operate(&secure, &[&check[..], &["--tls-cert", &strange, "--tls-key", &its_key]].concat());
+    assert!(code == 4 && said.contains("it does not take the certificate of --tls-cert ("), "{said}");
     let showing = [&check[..], &["--tls-cert", &certificate, "--tls-key", &key]].concat();
     let (code, said) = operate(&secure, &showing);
     assert!(code == 0 && said.starts_with("allowed: 1 of 2 left"), "{said}");

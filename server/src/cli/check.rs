@@ -12,14 +12,15 @@ use self::request::Charge;
 pub(super) use self::request::{RequestArgs, live_rules};
 use super::access::AccessArgs;
 use super::exit::{Exit, Failure, end};
-use super::native::{self, NativeArgs};
+use super::native::NativeArgs;
 
 /// What `check` takes.
 #[derive(Debug, Args)]
 #[command(
     override_usage = "tallyring check KEY --limit N --window WINDOW [OPTIONS]\n       \
                       tallyring check [--client NAME] [--tier NAME] [--ip IP] [--method M] [--path P] [OPTIONS]",
-    after_help = "Ends with 0 if allowed, 3 if denied, 2 if it makes no sense, 4 if the store cannot be reached."
+    after_help = "Ends with 0 if allowed, 3 if denied, 2 if it makes no sense, 1 if it is refused, \
+                  4 if the store cannot be reached."
 )]
 pub struct CheckArgs {
     #[command(flatten)]
@@ -49,10 +50,10 @@ pub fn run(args: &CheckArgs) -> ExitCode {
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     // What makes no sense is said before anybody is asked.
     let explicit = args.numbers.read(args.cost)?;
-    let config = args.native.config(&args.access, "tallyring check")?;
+    let native = args.native.native(&args.access, "tallyring check")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::invalid)?;
     runtime.block_on(async {
-        let store = native::open(config).await?;
+        let store = native.open().await?;
         match explicit {
             Some(explicit) => numbers::decide(&store, &explicit, args.json).await,
             None => {

@@ -1,6 +1,7 @@
 //! A node at the other end of HTTP, encrypted or not, as commands talk to it: one request a connection, bounded in time and
 //! size.
 
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,19 +12,17 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
 use serde::Deserialize;
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use super::access::AccessArgs;
 use super::exit::Failure;
+use super::link::{self, CONNECT_MAX, Wire};
+use super::trouble::{Cause, Trouble};
 use crate::rules::text::Fault;
 
-/// How long a node may take to accept a connection.
-const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// The flag that says where a node answers HTTP.
+const FLAG: &str = "http-addr";
 
 /// How long a node may take to answer: a push of ten thousand rules waits for its disk.
 const ANSWER_MAX: Duration = Duration::from_secs(15);
@@ -54,6 +53,8 @@ pub(super) struct Remote {
     address: String,
     token: Option<String>,
     tls: Option<Arc<ClientConfig>>,
+    /// Whether a certificate is shown.
+    shows: bool,
 }
 
 /// What a node answered, if it did what it was asked for.
@@ -74,8 +75,8 @@ pub(super) struct Refusal {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(super) enum RemoteError {
-    /// Nobody answers there.
-    Unreachable(String),
+    /// It is of no use.
+    Trouble(Trouble),
     /// The node refuses.
     Refused(StatusCode, Refusal),
 }
@@ -83,7 +84,7 @@ pub(super) enum RemoteError {
 impl From<RemoteError> for Failure {
     fn from(error: RemoteError) -> Failure {
         match error {
-            RemoteError::Unreachable(reason) => Failure::unreachable(reason),
+            RemoteError::Trouble(trouble) => trouble.into(),
             RemoteError::Refused(_, refusal) => Failure::invalid(refusal.detail),
         }
     }
@@ -115,7 +116,8 @@ impl HttpArgs {
             }
             _ => return Err(Failure::usage(format!("http-addr: {scheme:?} is neither http nor https"))),
         }
-        Ok(Remote { address: address.trim_end_matches('/').to_owned(), token: access.token.read()?, tls })
+        let (address, shows) = (address.trim_end_matches('/').to_owned(), access.tls.shows());
+        Ok(Remote { address, token: access.token.read()?, tls, shows })
     }
 }
 
@@ -129,17 +131,47 @@ impl Remote {
         body: &str,
     ) -> Result<Answer, RemoteError> {
         let request = self.request(method, path, headers, body);
-        let request = request.map_err(|error| RemoteError::Unreachable(format!("{}: {error}", self.address)))?;
+        let request = request.map_err(|error| self.trouble(Cause::Unreached(error.to_string())))?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| RemoteError::Unreachable(error.to_string()))?;
+        let runtime = runtime.map_err(|error| self.trouble(Cause::Unreached(error.to_string())))?;
         let answered = runtime.block_on(async {
-            let patience =
-                tokio::time::timeout(CONNECT_MAX + ANSWER_MAX, exchange(&self.address, self.tls.clone(), request));
-            patience.await.unwrap_or_else(|_| Err("it does not answer in time".to_owned()))
+            let patience = tokio::time::timeout(CONNECT_MAX + ANSWER_MAX, self.exchange(request));
+            patience.await.unwrap_or(Err(Cause::Silent))
         });
-        let (status, answer) =
-            answered.map_err(|reason| RemoteError::Unreachable(format!("{}: {reason}", self.address)))?;
-        if status.is_success() { Ok(answer) } else { Err(refused(status, &answer.body)) }
+        let (status, answer) = answered.map_err(|cause| self.trouble(cause))?;
+        if status.is_success() { Ok(answer) } else { Err(self.refused(status, &answer.body)) }
+    }
+
+    /// What to say of an answer that no node of ours gives.
+    pub(super) fn stranger(&self, reason: &str) -> Failure {
+        self.trouble(Cause::Stranger(reason.to_owned())).into()
+    }
+
+    fn trouble(&self, cause: Cause) -> RemoteError {
+        RemoteError::Trouble(Trouble { address: self.address.clone(), flag: FLAG, cause })
+    }
+
+    fn refused(&self, status: StatusCode, body: &str) -> RemoteError {
+        match (status, serde_json::from_str(body)) {
+            (StatusCode::UNAUTHORIZED, Ok(Refusal { .. })) if self.token.is_none() => self.trouble(Cause::WantsToken),
+            (StatusCode::UNAUTHORIZED, Ok(_)) => self.trouble(Cause::RefusesToken),
+            (_, Ok(refusal)) => RemoteError::Refused(status, refusal),
+            (_, Err(_)) => self.trouble(Cause::Stranger(format!("it says {status}"))),
+        }
+    }
+
+    /// # Errors
+    /// Why nobody has answered.
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Answer), Cause> {
+        let wire = link::connect(&self.address, self.tls.clone(), self.shows).await?;
+        match ask_over(wire, request).await {
+            Ok(answered) => Ok(answered),
+            Err(error) => match Cause::of_tls(&*error, self.shows) {
+                Some(cause) => Err(cause),
+                None if self.tls.is_none() && link::speaks_tls(&self.address).await => Err(Cause::SpeaksTls),
+                None => Err(Cause::Stranger(error.to_string())),
+            },
+        }
     }
 
     fn request(
@@ -161,41 +193,24 @@ impl Remote {
 }
 
 /// # Errors
-/// Why nobody has answered.
-async fn exchange(
-    address: &str,
-    tls: Option<Arc<ClientConfig>>,
-    request: Request<Full<Bytes>>,
-) -> Result<(StatusCode, Answer), String> {
-    let connected = tokio::time::timeout(CONNECT_MAX, TcpStream::connect(address)).await;
-    let stream = connected.map_err(|_| "it does not accept the connection".to_owned())?;
-    let stream = stream.map_err(|error| error.to_string())?;
-    let Some(tls) = tls else { return ask_over(stream, request).await };
-    let host = address.rsplit_once(':').map_or(address, |(host, _port)| host).trim_matches(['[', ']']);
-    let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
-    let agreed = tokio::time::timeout(CONNECT_MAX, TlsConnector::from(tls).connect(name, stream)).await;
-    let stream = agreed.map_err(|_| "it does not agree on keys".to_owned())?;
-    ask_over(stream.map_err(|error| format!("TLS: {error}"))?, request).await
-}
-
+/// What came is no answer in HTTP.
 async fn ask_over(
-    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    wire: Box<dyn Wire>,
     request: Request<Full<Bytes>>,
-) -> Result<(StatusCode, Answer), String> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
-    tokio::spawn(connection);
-    let response = sender.send_request(request).await;
-    let response = response.map_err(|error| format!("no answer in HTTP, if it speaks TLS say --tls-ca: {error}"))?;
+) -> Result<(StatusCode, Answer), Box<dyn Error + Send + Sync>> {
+    let (mut sender, connection) = http1::handshake(TokioIo::new(wire)).await?;
+    let connection = tokio::spawn(connection);
+    let response = match sender.send_request(request).await {
+        Ok(response) => response,
+        // Which of the two knows why depends on who was first.
+        Err(error) => match connection.await {
+            Ok(Err(ended)) if error.is_canceled() => return Err(ended.into()),
+            _ => return Err(error.into()),
+        },
+    };
     let (parts, body) = response.into_parts();
-    let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(|error| error.to_string())?.to_bytes();
-    let body = String::from_utf8(body.into()).map_err(|_| "the answer is not text".to_owned())?;
-    Ok((parts.status, Answer { headers: parts.headers, body }))
-}
-
-fn refused(status: StatusCode, body: &str) -> RemoteError {
-    let refusal = serde_json::from_str(body);
-    let bare = || Refusal { detail: format!("the node answers {status}"), errors: Vec::new() };
-    RemoteError::Refused(status, refusal.unwrap_or_else(|_| bare()))
+    let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
+    Ok((parts.status, Answer { headers: parts.headers, body: String::from_utf8(body.into())? }))
 }
 
 /// A text as it stands in a path or a query: only what is reserved nowhere stays as it is.

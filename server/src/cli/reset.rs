@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::access::AccessArgs;
 use super::check::RequestArgs;
 use super::exit::{Exit, Failure, end, say};
-use super::native::{self, NativeArgs};
+use super::native::NativeArgs;
 use super::remote::{HttpArgs, RemoteError, escaped};
 
 /// What `reset` takes.
@@ -65,9 +65,10 @@ fn reset_key(args: &ResetArgs, key: &str) -> Result<Exit, Failure> {
         return Err(Failure::usage("key: is empty"));
     }
     let path = format!("/v1/keys/{}", escaped(key));
-    let answer = args.http.remote(&args.access)?.ask(Method::DELETE, &path, &[], "").map_err(failure)?;
-    let Reset { found } = serde_json::from_str(&answer.body)
-        .map_err(|_| Failure::unreachable("the node does not say what became of the reset"))?;
+    let remote = args.http.remote(&args.access)?;
+    let answer = remote.ask(Method::DELETE, &path, &[], "").map_err(failure)?;
+    let Reset { found } =
+        serde_json::from_str(&answer.body).map_err(|_| remote.stranger("it does not say what became of the reset"))?;
     if found {
         return Ok(say("the key has its whole budget again\n"));
     }
@@ -83,10 +84,10 @@ fn failure(error: RemoteError) -> Failure {
 }
 
 fn reset_counters(args: &ResetArgs) -> Result<Exit, Failure> {
-    let config = args.native.config(&args.access, "tallyring reset")?;
+    let native = args.native.native(&args.access, "tallyring reset")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::invalid)?;
     runtime.block_on(async {
-        let store = native::open(config).await?;
+        let store = native.open().await?;
         counters::reset(&store, &args.request, &args.rules).await
     })
 }

@@ -57,10 +57,23 @@ impl TlsArgs {
     /// # Errors
     /// As [`TlsArgs::native`].
     pub(in super::super) fn http(&self) -> Result<Option<Arc<ClientConfig>>, Failure> {
-        let Some(pem) = self.read()? else { return Ok(None) };
-        let mut config = config(&pem).map_err(|(what, reason)| self.blame(what, &reason))?;
+        let Some(mut config) = self.config()? else { return Ok(None) };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Some(Arc::new(config)))
+    }
+
+    /// How anything is encrypted, whatever is spoken over it; `None` = it is not.
+    ///
+    /// # Errors
+    /// As [`TlsArgs::native`].
+    pub(in super::super) fn config(&self) -> Result<Option<ClientConfig>, Failure> {
+        let Some(pem) = self.read()? else { return Ok(None) };
+        config(&pem).map(Some).map_err(|(what, reason)| self.blame(what, &reason))
+    }
+
+    /// Whether a certificate is shown to who asks for one.
+    pub(in super::super) fn shows(&self) -> bool {
+        self.tls_cert.is_some()
     }
 
     fn read(&self) -> Result<Option<Pem>, Failure> {

@@ -27,7 +27,7 @@ impl TokenArgs {
     pub(in super::super) fn read(&self) -> Result<Option<String>, Failure> {
         let (place, token) = match &self.token_from {
             Some(path) => {
-                let place = path.display().to_string();
+                let place = format!("token-from: {}", path.display());
                 let bytes = file::read(path, FILE_BYTES_MAX);
                 let bytes = bytes.map_err(|error| Failure::invalid(format!("{place}: {error}")))?;
                 // No token has a byte that is replaced here.

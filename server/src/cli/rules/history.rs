@@ -36,12 +36,13 @@ struct Entry {
 }
 
 pub(super) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
-    let answer = args.remote.remote()?.ask(Method::GET, "/v1/rules/history", &[], "")?;
+    let remote = args.remote.remote()?;
+    let answer = remote.ask(Method::GET, "/v1/rules/history", &[], "")?;
     if args.json {
-        return Ok(say(answer.body + "\n"));
+        return Ok(say(answer.body.trim_end().to_owned() + "\n"));
     }
     let history: History =
-        serde_json::from_str(&answer.body).map_err(|_| Failure::unreachable("the node's history cannot be read"))?;
+        serde_json::from_str(&answer.body).map_err(|_| remote.stranger("its history cannot be read"))?;
     Ok(say(visible(&history.table())))
 }
 

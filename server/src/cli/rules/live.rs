@@ -28,6 +28,6 @@ pub(super) fn ask(remote: &Remote, syntax: Option<Syntax>) -> Result<Live, Failu
     let answer = remote.ask(Method::GET, "/v1/rules", &[(header::ACCEPT, accept)], "")?;
     let etag = answer.headers.get(header::ETAG).and_then(|etag| etag.to_str().ok()).unwrap_or_default().to_owned();
     let version = etag.trim_matches('"').rsplit('-').next().and_then(|version| version.parse().ok());
-    let version = version.ok_or_else(|| Failure::unreachable("the node does not say which version is live"))?;
+    let version = version.ok_or_else(|| remote.stranger("it does not say which version is live"))?;
     Ok(Live { etag, version, text: answer.body.into() })
 }
