@@ -1,7 +1,7 @@
 //! What a node is told at its start, validated once: a [`Config`] that exists can be run.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -31,8 +31,11 @@ pub const PEER_ADDR: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST
 /// Addresses to join at: as many members as a node could remember.
 pub const JOIN_MAX: usize = 64;
 
-/// Longest address to join at, in bytes: a host name of 253 characters, a colon and a port.
-const JOIN_BYTES_MAX: usize = 259;
+/// Longest name of a host, in bytes (RFC 1035, section 2.3.4, as text).
+const HOST_BYTES_MAX: usize = 253;
+
+/// Longest address to join at, in bytes: the name of a host, a colon and a port.
+const JOIN_BYTES_MAX: usize = HOST_BYTES_MAX + 6;
 
 /// Memory that a shard needs at least, in bytes: less would be taken by its index before it holds a key.
 pub const SHARD_BYTES_MIN: u64 = 4 << 20;
@@ -62,7 +65,7 @@ pub struct Config {
     /// What this node says to be let in by others; `None` = nothing.
     pub peer_token: Option<Secret>,
     /// The host that clients and other nodes are told to connect to; `None` = the listeners' addresses.
-    pub advertise_host: Option<String>,
+    pub advertise_host: Option<Host>,
     /// Threads that own keys.
     pub shards: Shards,
     /// Bytes that keys may take, over all shards.
@@ -230,6 +233,96 @@ impl TryFrom<u64> for Shards {
     }
 }
 
+/// How many there may be, or how long something may take in whole units: none, or not at all, would be no setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtLeastOne(u32);
+
+impl AtLeastOne {
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for AtLeastOne {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<AtLeastOne, String> {
+        let small = u32::try_from(number).ok().filter(|n| *n > 0);
+        small.map(AtLeastOne).ok_or_else(|| format!("{number} is not in 1 ..= {}", u32::MAX))
+    }
+}
+
+/// Where to listen: an address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenAddr(SocketAddr);
+
+impl ListenAddr {
+    /// The address.
+    pub fn get(self) -> SocketAddr {
+        self.0
+    }
+}
+
+impl FromStr for ListenAddr {
+    type Err = String;
+
+    /// A name is not looked up: it may stand for several addresses, or for another one tomorrow.
+    fn from_str(text: &str) -> Result<ListenAddr, String> {
+        let wanted = "is not IP:PORT, such as 127.0.0.1:4170 or [::1]:4170";
+        text.parse().map(ListenAddr).map_err(|_| format!("{text:?} {wanted}: names are not looked up"))
+    }
+}
+
+impl<'de> Deserialize<'de> for ListenAddr {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<ListenAddr, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// A host that others are told to connect to: a name or an IP address, without scheme, port or blanks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Host(String);
+
+impl Host {
+    /// The host as it stands before a colon and a port: an IPv6 address is in brackets.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Host {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Host, String> {
+        let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+        if let Ok(ip) = bare.unwrap_or(text).parse::<Ipv6Addr>() {
+            return Ok(Host(format!("[{ip}]")));
+        }
+        let is_host = text.parse::<Ipv4Addr>().is_ok() || is_host_name(text);
+        let wanted = "is no host: a name such as store.internal or an IP address is, without scheme, port or blanks";
+        is_host.then(|| Host(text.to_owned())).ok_or_else(|| format!("{text:?} {wanted}"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Host {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Host, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// Whether a text can be the name of a host (RFC 1123, section 2.1, and underscores, which some networks have).
+fn is_host_name(text: &str) -> bool {
+    let is_inside = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(is_inside)
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    text.len() <= HOST_BYTES_MAX && text.strip_suffix('.').unwrap_or(text).split('.').all(is_label)
+}
+
 /// The number of a node, 1 ..= 2^53 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeNumber(u64);
@@ -379,7 +472,7 @@ macro_rules! read_from_number_or_text {
     )*};
 }
 
-read_from_number_or_text!(Shards, NodeNumber, ByteSize);
+read_from_number_or_text!(Shards, NodeNumber, AtLeastOne, ByteSize);
 
 /// Parses the number that a flag or a variable spells.
 macro_rules! parse_as_number {
@@ -394,7 +487,7 @@ macro_rules! parse_as_number {
     )*};
 }
 
-parse_as_number!(Shards, NodeNumber);
+parse_as_number!(Shards, NodeNumber, AtLeastOne);
 
 struct NumberOrText<T>(fn(u64) -> Result<T, String>, fn(&str) -> Result<T, String>);
 
@@ -456,6 +549,35 @@ mod tests {
         };
         assert_eq!(poor("4MiB", "1"), Ok(()));
         assert_eq!(poor("4MiB", "2").unwrap_err().field, "memory-max");
+    }
+
+    #[test]
+    fn an_address_to_listen_at_is_no_name() {
+        let check = |text: &str, expect: bool| assert_eq!(text.parse::<ListenAddr>().is_ok(), expect, "{text}");
+        ["127.0.0.1:4170", "[::1]:0", "0.0.0.0:80"].iter().for_each(|text| check(text, true));
+        ["localhost:4170", "127.0.0.1", ":4170", "::1:4170", "", "127.0.0.1:70000"]
+            .iter()
+            .for_each(|text| check(text, false));
+        let error = "localhost:4170".parse::<ListenAddr>().unwrap_err();
+        assert!(error.starts_with("\"localhost:4170\" is not IP:PORT, such as 127.0.0.1:4170"), "{error}");
+    }
+
+    #[test]
+    fn a_host_to_be_called_by_is_a_host_and_nothing_else() {
+        let check = |text: &str, expect: Option<&str>| {
+            let host = text.parse::<Host>();
+            assert_eq!(host.as_ref().ok().map(Host::as_str), expect, "{text:?}: {host:?}");
+        };
+        for host in ["store", "store-0.store.svc", "10.0.0.7", "a_b.c", "store."] {
+            check(host, Some(host));
+        }
+        check("::1", Some("[::1]"));
+        check("[2001:db8::7]", Some("[2001:db8::7]"));
+        for other in ["", "http://store", "store:4170", "a b", " store", "a..b", "-a", "[store]", "1.2.3.4:5", "ä"] {
+            check(other, None);
+        }
+        check(&"a".repeat(64), None);
+        check(&"a.".repeat(127), None);
     }
 
     #[test]

@@ -417,7 +417,7 @@ impl Parts {
             judge: Judge::new(Arc::clone(&shards), Arc::clone(&self.rules)),
             shards,
             tokens: Arc::clone(&self.tokens),
-            advertise_host: config.advertise_host.clone(),
+            advertise_host: config.advertise_host.as_ref().map(|host| host.as_str().to_owned()),
             answering: Arc::clone(&self.connections),
             draining: self.draining.clone(),
         };

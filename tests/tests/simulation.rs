@@ -49,7 +49,7 @@ fn config() -> Config {
         http_addr: anywhere(4171),
         resp_addr: anywhere(4172),
         peer_addr: anywhere(4174),
-        advertise_host: Some("store".into()),
+        advertise_host: Some("store".parse().unwrap()),
         shards: "2".parse().unwrap(),
         insecure: true,
         ..Config::default()

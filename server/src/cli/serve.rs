@@ -3,8 +3,6 @@
 //! A flag wins over the environment, that over the file, that over the default.
 
 use std::io::{self, IsTerminal as _};
-use std::net::SocketAddr;
-use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,9 +13,10 @@ use serde::Deserialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::info;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 use super::{environment, fail, rules_file};
-use crate::config::{ByteSize, Config, Join, NodeNumber, Shards};
+use crate::config::{AtLeastOne, ByteSize, Config, Host, Join, ListenAddr, NodeNumber, Shards};
 use crate::entrance::CrowdBounds;
 use crate::entrance::tls::TlsFiles;
 use crate::node::Node;
@@ -52,16 +51,16 @@ pub struct ServeArgs {
 struct Settings {
     /// Where to speak the native protocol [default: 127.0.0.1:4170]
     #[arg(long, env = "TALLYRING_NATIVE_ADDR", value_name = "IP:PORT")]
-    native_addr: Option<SocketAddr>,
+    native_addr: Option<ListenAddr>,
     /// Where to answer HTTP: rules, health, metrics [default: 127.0.0.1:4171]
     #[arg(long, env = "TALLYRING_HTTP_ADDR", value_name = "IP:PORT")]
-    http_addr: Option<SocketAddr>,
+    http_addr: Option<ListenAddr>,
     /// Where to speak RESP, as Redis clients do [default: 127.0.0.1:4172]
     #[arg(long, env = "TALLYRING_RESP_ADDR", value_name = "IP:PORT")]
-    resp_addr: Option<SocketAddr>,
+    resp_addr: Option<ListenAddr>,
     /// Where other nodes of the cluster call [default: 127.0.0.1:4174]
     #[arg(long, env = "TALLYRING_PEER_ADDR", value_name = "IP:PORT")]
-    peer_addr: Option<SocketAddr>,
+    peer_addr: Option<ListenAddr>,
     /// Nodes of the cluster to come into, by their peer addresses; needs --data [default: found a cluster]
     #[arg(long, env = "TALLYRING_JOIN", value_name = "HOST:PORT[,…]")]
     join: Option<Join>,
@@ -70,7 +69,7 @@ struct Settings {
     peer_token_from: Option<PathBuf>,
     /// Host that clients and other nodes are told to connect to [default: each listener's address]
     #[arg(long, env = "TALLYRING_ADVERTISE_HOST", value_name = "HOST")]
-    advertise_host: Option<String>,
+    advertise_host: Option<Host>,
     /// Threads that own keys, 1 to 1024 [default: one a core]
     #[arg(long, env = "TALLYRING_SHARDS", value_name = "N")]
     shards: Option<Shards>,
@@ -106,13 +105,13 @@ struct Settings {
     insecure: bool,
     /// Connections of one door [default: 16384]
     #[arg(long, env = "TALLYRING_CONNECTIONS_MAX", value_name = "N")]
-    connections_max: Option<NonZeroUsize>,
+    connections_max: Option<AtLeastOne>,
     /// Connections of one address, or of one IPv6 /64, to one door [default: 12288]
     #[arg(long, env = "TALLYRING_CONNECTIONS_PER_ADDRESS_MAX", value_name = "N")]
-    connections_per_address_max: Option<NonZeroUsize>,
+    connections_per_address_max: Option<AtLeastOne>,
     /// Seconds after which a connection ends that asks for nothing [default: 300]
     #[arg(long, env = "TALLYRING_IDLE_TIMEOUT", value_name = "SECONDS")]
-    idle_timeout: Option<NonZeroU32>,
+    idle_timeout: Option<AtLeastOne>,
     /// How to write the log to stderr [default: text]
     #[arg(long, env = "TALLYRING_LOG_FORMAT", value_name = "FORMAT")]
     log_format: Option<LogFormat>,
@@ -228,10 +227,10 @@ impl Settings {
         let rules = self.rules.map(rules_file::read).transpose();
         let tokens = self.token_file.as_deref().map(tokens::file::read).transpose();
         let config = Config {
-            native_addr: self.native_addr.unwrap_or(default.native_addr),
-            http_addr: self.http_addr.unwrap_or(default.http_addr),
-            resp_addr: self.resp_addr.unwrap_or(default.resp_addr),
-            peer_addr: self.peer_addr.unwrap_or(default.peer_addr),
+            native_addr: self.native_addr.map_or(default.native_addr, ListenAddr::get),
+            http_addr: self.http_addr.map_or(default.http_addr, ListenAddr::get),
+            resp_addr: self.resp_addr.map_or(default.resp_addr, ListenAddr::get),
+            peer_addr: self.peer_addr.map_or(default.peer_addr, ListenAddr::get),
             join: self.join.unwrap_or_default(),
             peer_token,
             advertise_host: self.advertise_host,
@@ -240,8 +239,8 @@ impl Settings {
             node_id: self.node_id.unwrap_or_default(),
             zone: self.zone.unwrap_or_default(),
             data: self.data,
-            rules: rules.map_err(|error| error.to_string())?,
-            tokens: tokens.map_err(|error| error.to_string())?.unwrap_or_default(),
+            rules: rules.map_err(|error| error.of_flag("rules"))?,
+            tokens: tokens.map_err(|error| format!("token-file: {error}"))?.unwrap_or_default(),
             token_file: self.token_file,
             tls,
             insecure: self.insecure,
@@ -265,12 +264,10 @@ impl Settings {
 
     /// The number of one address follows that of all, if only that was said.
     fn crowd(&self, default: CrowdBounds) -> CrowdBounds {
-        let total_max = self.connections_max.map_or(default.total_max, NonZeroUsize::get);
+        let count = |number: AtLeastOne| number.get() as usize;
+        let total_max = self.connections_max.map_or(default.total_max, count);
         let share_max = default.per_address_max.min((total_max / 4 * 3).max(1));
-        CrowdBounds {
-            total_max,
-            per_address_max: self.connections_per_address_max.map_or(share_max, NonZeroUsize::get),
-        }
+        CrowdBounds { total_max, per_address_max: self.connections_per_address_max.map_or(share_max, count) }
     }
 }
 
@@ -280,7 +277,9 @@ fn peer_token(path: Option<&Path>) -> Result<Option<Secret>, String> {
     let (place, bytes) = match path {
         Some(path) => {
             let bytes = file::read(path, TOKEN_FILE_BYTES_MAX);
-            (path.display().to_string(), bytes.map_err(|error| format!("{}: {error}", path.display()))?)
+            let place = format!("peer-token-from: {}", path.display());
+            let bytes = bytes.map_err(|error| format!("{place}: {error}"))?;
+            (place, bytes)
         }
         None => match std::env::var(PEER_TOKEN) {
             Ok(token) if !token.is_empty() => (PEER_TOKEN.to_owned(), token.into_bytes()),
@@ -292,7 +291,7 @@ fn peer_token(path: Option<&Path>) -> Result<Option<Secret>, String> {
 
 /// Reads a TOML file; an error says file, line and column.
 fn read_toml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, String> {
-    let refused = |reason: String| format!("{}: {reason}", path.display());
+    let refused = |reason: String| format!("config: {}: {reason}", path.display());
     let bytes = file::read(path, CONFIG_BYTES_MAX).map_err(|error| refused(error.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|_| refused("is not UTF-8".to_owned()))?;
     toml::from_str(&text).map_err(|error| {
@@ -321,25 +320,45 @@ fn field_at(text: &str, line: usize) -> Option<&str> {
     Some(key.trim()).filter(|key| !key.is_empty())
 }
 
-/// What is logged: what TALLYRING_LOG says. Openraft tells of every call to a node that is down, thirty times a second; what
-/// operators need of it is told by us.
-fn log_filter() -> EnvFilter {
-    let said = std::env::var("TALLYRING_LOG").ok().filter(|said| EnvFilter::try_new(said).is_ok());
-    let mut said = said.unwrap_or_else(|| "info".to_owned());
+/// What says what is logged.
+const LOG: &str = "TALLYRING_LOG";
+
+/// What is logged: what TALLYRING_LOG says, and what is wrong with that. Openraft tells of every single step, which is for
+/// whoever names it there.
+fn log_filter(said: Option<&str>) -> (EnvFilter, Option<String>) {
+    let mistake = said.and_then(log_mistake);
+    let mut said = said.filter(|_| mistake.is_none()).unwrap_or("info").to_owned();
     if !said.contains("openraft") {
-        said.push_str(",openraft=off");
+        said.push_str(",openraft=warn");
     }
-    EnvFilter::new(said)
+    (EnvFilter::new(said), mistake)
+}
+
+/// What is wrong with a filter. A bare word that is no level would be taken for a module, all others be silent, and nobody
+/// would know why the log is empty.
+fn log_mistake(said: &str) -> Option<String> {
+    let is_level = |text: &str| text.parse::<LevelFilter>().is_ok();
+    let is_known = |part: &&str| is_level(part.trim()) || part.contains(['=', '[']);
+    let unknown = said.split(',').find(|part| !is_known(part));
+    let reason = match (unknown, EnvFilter::try_new(said)) {
+        (None, Ok(_)) => return None,
+        (Some(part), _) => format!("{:?} is no level", part.trim()),
+        (None, Err(error)) => error.to_string(),
+    };
+    let allowed = "off, error, warn, info, debug or trace, and MODULE=LEVEL behind a comma";
+    Some(format!("{LOG}: {reason}: allowed are {allowed}; info is logged"))
 }
 
 fn start_log(format: LogFormat) {
-    let filter = log_filter();
+    let said = std::env::var(LOG).ok().filter(|said| !said.is_empty());
+    let (filter, mistake) = log_filter(said.as_deref());
     let colours = io::stderr().is_terminal();
     let log = tracing_subscriber::fmt().with_writer(io::stderr).with_ansi(colours).with_env_filter(filter);
     match format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.json().init(),
     }
+    mistake.iter().for_each(|mistake| tracing::warn!("{mistake}"));
 }
 
 #[cfg(test)]
@@ -361,7 +380,24 @@ mod tests {
         check_toml("zone = \"a\"\nshards = 0", ":2:10: shards: 0 is not in 1 ..= 1024");
         check_toml("shards = -1", ":1:10: shards: -1 is negative");
         check_toml("memory_max = \"5GB\"", ":1:14: memory_max: GB is not one of B, KiB, MiB, GiB, TiB, PiB");
-        check_toml("native_addr = \"nowhere\"", ":1:15: native_addr: invalid socket address syntax");
+        check_toml(
+            "native_addr = \"nowhere\"",
+            ":1:15: native_addr: \"nowhere\" is not IP:PORT, such as 127.0.0.1:4170 or [::1]:4170: names are not looked up",
+        );
+        check_toml("idle_timeout = 0", ":1:16: idle_timeout: 0 is not in 1 ..= 4294967295");
+    }
+
+    #[test]
+    fn a_filter_that_makes_no_sense_is_told_and_not_obeyed() {
+        for good in ["info", "debug,openraft=off", "tallyring::door=trace", " WARN ", "off", "tallyring[span]=debug"] {
+            assert_eq!(log_mistake(good), None, "{good}");
+        }
+        for bad in ["garbage", "info,garbage", "tallyring=loud"] {
+            let (filter, mistake) = log_filter(Some(bad));
+            let said = mistake.unwrap_or_default();
+            assert!(said.starts_with("TALLYRING_LOG: ") && said.ends_with("info is logged"), "{bad}: {said}");
+            assert!(filter.to_string().contains("info"), "{bad}: {filter}");
+        }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::cluster::control::timing::Timing;
 use crate::cluster::control::{Control, ControlError, ControlSetup};
 use crate::cluster::errand::{GUESTS_MAX, Guest};
 use crate::cluster::view::View;
-use crate::config::Config;
+use crate::config::{Config, Host};
 use crate::data::Data;
 use crate::shard::Seeds;
 use crate::sys::clock::Clock;
@@ -149,7 +149,7 @@ async fn follow(control: Control, view: Arc<View>) {
 
 /// The node as the others are to know it.
 fn member(config: &Config, listening: Listening) -> Member {
-    let host = config.advertise_host.as_deref();
+    let host = config.advertise_host.as_ref().map(Host::as_str);
     let reached = |at: SocketAddr| host.map_or_else(|| at.to_string(), |host| format!("{host}:{}", at.port()));
     let Listening { native, http, resp, peer } = listening;
     Member {
