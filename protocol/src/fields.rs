@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::bounds::NAME_BYTES_MAX;
+use crate::bounds::{NAME_BYTES_MAX, RULE_ID_BYTES_MAX};
 
 /// A body that does not say what its kind needs: which field, and what was allowed there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -95,6 +95,13 @@ impl<'a> Fields<'a> {
             return Err(Malformed::new(field, "longer than allowed"));
         }
         std::str::from_utf8(self.bytes(field, len)?).map_err(|_| Malformed::new(field, "not UTF-8"))
+    }
+
+    /// The id of a rule, of visible ASCII characters as in a document; empty = of no rule.
+    pub(crate) fn rule_id(&mut self, field: &'static str) -> Result<&'a str, Malformed> {
+        let id = self.text(field, RULE_ID_BYTES_MAX)?;
+        let is_good = id.bytes().all(|byte| byte.is_ascii_graphic());
+        is_good.then_some(id).ok_or(Malformed::new(field, "a rule's id is visible ASCII characters"))
     }
 
     /// One to [`NAME_BYTES_MAX`] bytes behind their two-byte length: a reservation's id, a holder's name.

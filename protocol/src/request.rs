@@ -259,7 +259,7 @@ impl<'a> Define<'a> {
         let burst = fields.u64("burst")?;
         let rule_version = fields.u64("rule_version")?;
         let keys_max = fields.u64("keys_max")?;
-        let rule = fields.text("rule", RULE_ID_BYTES_MAX)?;
+        let rule = fields.rule_id("rule")?;
         fields.end()?;
         let (shadow, sync) = (frame.flags & SHADOW != 0, frame.flags & SYNC != 0);
         Ok(Define { handle: frame.handle, algorithm, limit, period, burst, shadow, sync, rule_version, keys_max, rule })
@@ -325,6 +325,20 @@ mod tests {
                 keys_max: 5,
                 rule: "per-ip",
             }));
+        }
+    }
+
+    #[test]
+    fn the_id_of_a_rule_has_no_blanks() {
+        let mut bytes = Vec::new();
+        let report = |rule| Request::Report(Report { rule, shadow: false, counts: LocalCounts::default() });
+        report("per-ip").encode(1, &mut bytes);
+        let place = bytes.windows(6).position(|window| window == b"per-ip").unwrap();
+        for (id, is_good) in [("per/ip", true), ("per ip", false), ("per\nip", false), ("p\u{e9}-ip", false)] {
+            bytes[place..place + 6].copy_from_slice(id.as_bytes());
+            let (frame, _) = frame::split(&bytes, 4096).unwrap().unwrap();
+            let field = Request::decode(&frame).err().map(|error| error.field);
+            assert_eq!(field, (!is_good).then_some("rule"), "{id:?}");
         }
     }
 

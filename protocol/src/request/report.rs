@@ -126,7 +126,7 @@ impl<'a> Report<'a> {
         for (value, name) in values.iter_mut().zip(LocalCounts::NAMES) {
             *value = fields.u64(name)?;
         }
-        let rule = fields.text("rule", RULE_ID_BYTES_MAX)?;
+        let rule = fields.rule_id("rule")?;
         fields.end()?;
         Ok(Report { rule, shadow: frame.flags & SHADOW != 0, counts: LocalCounts::from_values(values) })
     }

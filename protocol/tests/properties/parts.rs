@@ -18,6 +18,11 @@ pub(crate) fn text(bytes_max: usize) -> impl Strategy<Value = String> {
     prop_oneof![3 => any, 1 => Just("x".repeat(bytes_max)), 1 => Just(String::new())]
 }
 
+/// The id of a rule, or none.
+fn rule_id() -> impl Strategy<Value = String> {
+    proptest::string::string_regex(&format!("[!-~]{{0,{RULE_ID_BYTES_MAX}}}")).expect("a pattern")
+}
+
 pub(crate) fn key() -> impl Strategy<Value = Key> {
     let bytes = |min: usize| {
         prop_oneof![
@@ -77,7 +82,7 @@ pub(crate) fn request() -> impl Strategy<Value = RequestParts> {
     ];
     let numbers = [number(), number(), number(), number()];
     let algorithm = prop::sample::select(&AlgorithmCode::ALL[..]);
-    let rule = text(RULE_ID_BYTES_MAX);
+    let rule = rule_id();
     let flags = any::<[bool; 2]>();
     let at = prop::option::of(number());
     let texts = (rule, name(), parts());
