@@ -65,6 +65,10 @@ async fn what_clients_open_with_is_known() {
         }
         let Answer::Array(commands) = connection.ask("COMMAND") else { panic!("no list") };
         assert_eq!(connection.ask("COMMAND COUNT"), Answer::Integer(commands.len() as i64));
+        let Answer::Array(some) = connection.ask("COMMAND INFO nobody ping") else { panic!("no list") };
+        assert!(matches!(&some[..], [Answer::Null, Answer::Array(ping)] if ping[0] == Answer::Bulk("ping".into())));
+        let Answer::Array(names) = connection.ask("COMMAND LIST") else { panic!("no list") };
+        assert!(names.len() == commands.len() && names.contains(&Answer::Bulk("cl.throttle".into())), "{names:?}");
         assert_eq!(connection.ask("SELECT 1").error(), "ERR DB index is out of range");
         assert_eq!(connection.ask("CLIENT SETNAME gw"), Answer::Simple("OK".into()));
         let Answer::Bulk(line) = connection.ask("CLIENT INFO") else { panic!("no line") };

@@ -32,6 +32,15 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// What there is no room for, if there is none: the store's memory, or what one key or one shard may have.
+    const fn what_is_full(self) -> &'static str {
+        match self {
+            Verb::Acquire => "the key has 10000 holders, or there is no room for another key",
+            Verb::Reserve => "the shard has 100000 reservations, or there is no room for another key",
+            _ => "no room for another key",
+        }
+    }
+
     /// The command's name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -131,7 +140,7 @@ impl Asked {
         let name = self.verb.name();
         match reply {
             Reply::Full => {
-                write::error(out, &format_args!("FULL {name}: no room for another key; nothing was charged"));
+                write::error(out, &format_args!("FULL {name}: {}; nothing was charged", self.verb.what_is_full()));
             }
             Reply::Overloaded => {
                 write::error(
@@ -233,6 +242,11 @@ mod tests {
     #[test]
     fn what_is_no_decision_is_an_error_with_a_word_of_its_own() {
         check(Verb::Check, &Reply::Full, "-FULL TR.CHECK: no room for another key; nothing was charged");
+        let holders =
+            "-FULL TR.ACQUIRE: the key has 10000 holders, or there is no room for another key; nothing was charged";
+        check(Verb::Acquire, &Reply::Full, holders);
+        let reservations = "-FULL TR.RESERVE: the shard has 100000 reservations, or there is no room for another key; nothing was charged";
+        check(Verb::Reserve, &Reply::Full, reservations);
         let overloaded = "-OVERLOADED CL.THROTTLE: the shard has more to do than it can; nothing was charged";
         check(Verb::ClThrottle, &Reply::Overloaded, overloaded);
         let unavailable =

@@ -5,7 +5,7 @@ use super::command::{
     select, throttle, tr_reset,
 };
 use super::parse::Bounds;
-use super::write;
+use super::write::{self, Version};
 
 /// A command's entry.
 pub struct Spec {
@@ -68,7 +68,7 @@ const SPECS: &[Spec] = specs! {
     "AUTH" "[user] token" 1 ..= 2, None, Anybody, auth;
     "ECHO" "message" 1 ..= 1, None, Members, echo;
     "CLIENT" "GETNAME|ID|INFO|NO-EVICT|NO-TOUCH|SETINFO|SETNAME …" 1 ..= MANY, None, Members, client::client;
-    "COMMAND" "[COUNT|DOCS|INFO …]" 0 ..= MANY, None, Members, command;
+    "COMMAND" "[COUNT|DOCS|INFO|LIST …]" 0 ..= MANY, None, Members, command;
     "INFO" "[section …]" 0 ..= MANY, None, Members, info;
     "SELECT" "0" 1 ..= 1, None, Members, select;
     "CLUSTER" "…" 0 ..= MANY, None, Members, |_| Err(CommandError::NoCluster);
@@ -95,13 +95,34 @@ pub fn count() -> usize {
 /// Appends what `COMMAND` answers: for each its name, arity, flags and where its keys are.
 pub fn write_all(out: &mut Vec<u8>) {
     write::array(out, SPECS.len());
-    for spec in SPECS {
+    SPECS.iter().for_each(|spec| spec.write(out));
+}
+
+/// Appends the same of some, and that there is none of those that are not known.
+pub fn write_these(names: &[&[u8]], version: Version, out: &mut Vec<u8>) {
+    write::array(out, names.len());
+    for name in names {
+        match find(name) {
+            Some(spec) => spec.write(out),
+            None => write::null_array(out, version),
+        }
+    }
+}
+
+/// Appends the names of all.
+pub fn write_names(out: &mut Vec<u8>) {
+    write::array(out, SPECS.len());
+    SPECS.iter().for_each(|spec| write::bulk(out, spec.name.to_ascii_lowercase().as_bytes()));
+}
+
+impl Spec {
+    fn write(&self, out: &mut Vec<u8>) {
         write::array(out, 6);
-        write::bulk(out, spec.name.to_ascii_lowercase().as_bytes());
-        write_arity(spec, out);
+        write::bulk(out, self.name.to_ascii_lowercase().as_bytes());
+        write_arity(self, out);
         write::array(out, 1);
         write::simple(out, "fast");
-        let key = u64::from(spec.keys == Keys::First);
+        let key = u64::from(self.keys == Keys::First);
         [key; 3].iter().for_each(|position| write::integer(out, *position));
     }
 }
@@ -130,6 +151,21 @@ mod tests {
     fn a_stranger_may_say_who_he_is_and_little_else() {
         let open: Vec<&str> = SPECS.iter().map(|spec| spec.name).filter(|name| is_open(name.as_bytes())).collect();
         assert_eq!(open, ["PING", "HELLO", "AUTH", "RESET", "QUIT"]);
+    }
+
+    #[test]
+    fn some_commands_are_described_in_the_order_that_was_asked_for() {
+        let described = |version| {
+            let mut out = Vec::new();
+            write_these(&[b"nobody", b"Ping"], version, &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let ping = "*6\r\n$4\r\nping\r\n:-1\r\n*1\r\n+fast\r\n:0\r\n:0\r\n:0\r\n";
+        assert_eq!(described(Version::Resp2), format!("*2\r\n*-1\r\n{ping}"));
+        assert_eq!(described(Version::Resp3), format!("*2\r\n_\r\n{ping}"));
+        let mut out = Vec::new();
+        write_names(&mut out);
+        assert!(out.starts_with(b"*21\r\n$11\r\ncl.throttle\r\n$8\r\ntr.check\r\n"));
     }
 
     #[test]

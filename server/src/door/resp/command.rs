@@ -52,7 +52,7 @@ pub enum Command<'a> {
     /// About this connection.
     Client(Client<'a>),
     /// Which commands are there?
-    Commands(Commands),
+    Commands(Commands<'a>),
     /// How is the server? Some sections of the answer, or all.
     Info(Vec<&'a [u8]>),
     /// Choose database 0, the only one.
@@ -77,10 +77,14 @@ pub struct Decide<'a> {
 }
 
 /// What somebody wants to know of the commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Commands {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Commands<'a> {
     /// Each with its arity, flags and keys.
     All,
+    /// The same of some, in this order.
+    These(Vec<&'a [u8]>),
+    /// Their names.
+    Names,
     /// How many there are.
     Count,
     /// Their descriptions: none are kept here.

@@ -37,6 +37,16 @@ pub enum Piece<'a> {
     Line(&'a [u8]),
 }
 
+impl Piece<'_> {
+    /// Whether nothing is asked: an empty array, or a line of blanks.
+    pub fn is_empty(&self, args: &[&[u8]]) -> bool {
+        match self {
+            Piece::Array => args.is_empty(),
+            Piece::Line(line) => line.trim_ascii().is_empty(),
+        }
+    }
+}
+
 pub use super::inline::words;
 
 /// Bytes that are no command.

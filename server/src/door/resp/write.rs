@@ -62,6 +62,14 @@ pub fn null(out: &mut Vec<u8>, version: Version) {
     });
 }
 
+/// Appends "there is none" where an array would stand.
+pub fn null_array(out: &mut Vec<u8>, version: Version) {
+    out.extend_from_slice(match version {
+        Version::Resp2 => b"*-1\r\n",
+        Version::Resp3 => b"_\r\n",
+    });
+}
+
 /// Appends a word of ours, such as `OK`.
 pub fn simple(out: &mut Vec<u8>, word: &str) {
     out.push(b'+');

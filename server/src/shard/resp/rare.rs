@@ -40,7 +40,7 @@ impl Shard {
                 session.replies.answer(|out| write::bulk(out, message));
             }
             Command::Client(client) => about(*client, session),
-            Command::Commands(commands) => list(*commands, session),
+            Command::Commands(commands) => list(commands, session),
             Command::Info(sections) => {
                 let text = info::text(&self.facts(), sections);
                 session.replies.answer(|out| write::bulk(out, text.as_bytes()));
@@ -203,10 +203,12 @@ fn about(client: Client<'_>, session: &mut Session) {
     }
 }
 
-fn list(commands: Commands, session: &mut Session) {
+fn list(commands: &Commands<'_>, session: &mut Session) {
     let version: Version = session.version;
     session.replies.answer(|out| match commands {
         Commands::All => catalogue::write_all(out),
+        Commands::These(names) => catalogue::write_these(names, version, out),
+        Commands::Names => catalogue::write_names(out),
         Commands::Count => write::integer(out, catalogue::count() as u64),
         Commands::Docs => write::map(out, version, 0),
     });

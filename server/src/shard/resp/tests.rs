@@ -126,6 +126,20 @@ async fn who_has_logged_in_may_be_silent_until_the_idle_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_sends_empty_lines_alone_is_silent() {
+    with_peer(async |mut peer| {
+        let began = Instant::now();
+        peer.write_all(format!("AUTH {SECRET}\r\n").as_bytes()).await.unwrap();
+        while peer.write_all(b"\r\n*0\r\n \r\n").await.is_ok() {
+            assert!(began.elapsed() < Duration::from_secs(300) + 20 * SLACK, "{:?}", began.elapsed());
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        }
+        assert!(began.elapsed() >= Duration::from_secs(300), "{:?}", began.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_does_not_read_is_cut_off() {
     with_peer(async |mut peer| {
         let began = Instant::now();

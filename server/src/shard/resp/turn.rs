@@ -50,17 +50,19 @@ impl Shard {
 
     /// Handles commands until their bytes or the turn end; how many bytes they took, and how many they were.
     fn take_commands(&mut self, session: &mut Session, bytes: &[u8], now: Timestamp) -> (Turn, usize, usize) {
-        let (mut taken, mut commands) = (0, 0);
+        let (mut taken, mut pieces, mut commands) = (0, 0, 0);
         let mut args = Args::new();
         let turn = loop {
-            if commands == COMMANDS_PER_TURN_MAX {
+            if pieces == COMMANDS_PER_TURN_MAX {
                 break Turn::More;
             }
             let accepted = match parse::split(&bytes[taken..], session.bounds(), &mut args) {
                 Ok(None) => break Turn::Done,
                 Ok(Some((piece, len))) => {
                     taken += len;
-                    commands += 1;
+                    pieces += 1;
+                    // An empty line asks for nothing: whoever sends nothing else is idle.
+                    commands += usize::from(!piece.is_empty(&args));
                     self.accept_piece(piece, &args, now, session)
                 }
                 Err(error) => Err(error),

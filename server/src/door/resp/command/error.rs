@@ -27,6 +27,9 @@ pub enum CommandError {
         /// Its arguments.
         usage: &'static str,
     },
+    /// The same of a subcommand, `client|id`.
+    #[error("ERR wrong number of arguments for '{0}' command")]
+    SubcommandArity(&'static str),
     /// An argument is no number, or one that is not allowed.
     #[error("ERR {command}: {field}: '{found}' is not a whole number in {allowed}")]
     Number {
@@ -120,6 +123,11 @@ impl CommandError {
     #[cold]
     pub(super) fn subcommand(command: &'static str, name: &[u8], usage: &'static str) -> CommandError {
         CommandError::Subcommand { command, found: found(name), usage }
+    }
+
+    #[cold]
+    pub(super) fn word(command: &'static str, field: &'static str, word: &[u8], allowed: &'static str) -> CommandError {
+        CommandError::Word { command, field, found: found(word), allowed }
     }
 
     #[cold]

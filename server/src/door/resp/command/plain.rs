@@ -26,16 +26,23 @@ pub fn echo<'a>(args: &[&'a [u8]]) -> Result<Command<'a>, CommandError> {
     Ok(Command::Echo(args[0]))
 }
 
-/// `COMMAND [COUNT|DOCS|INFO …]`. Whoever asks for some is told all.
+/// `COMMAND [COUNT|DOCS [name …]|INFO [name …]|LIST]`.
 pub fn command<'a>(args: &[&'a [u8]]) -> Result<Command<'a>, CommandError> {
-    let is = |name: &[u8]| args.first().is_some_and(|arg| arg.eq_ignore_ascii_case(name));
-    match args {
-        [] => Ok(Command::Commands(Commands::All)),
-        _ if is(b"INFO") || is(b"LIST") => Ok(Command::Commands(Commands::All)),
-        _ if is(b"COUNT") => Ok(Command::Commands(Commands::Count)),
-        _ if is(b"DOCS") => Ok(Command::Commands(Commands::Docs)),
-        [other, ..] => Err(CommandError::subcommand("COMMAND", other, "COUNT, DOCS or INFO")),
-    }
+    let Some((subcommand, names)) = args.split_first() else { return Ok(Command::Commands(Commands::All)) };
+    let is = |name: &str| subcommand.eq_ignore_ascii_case(name.as_bytes());
+    let commands = match names {
+        [] if is("INFO") => Commands::All,
+        names if is("INFO") => Commands::These(names.to_vec()),
+        [] if is("LIST") => Commands::Names,
+        [] if is("COUNT") => Commands::Count,
+        _ if is("DOCS") => Commands::Docs,
+        _ if is("COUNT") => return Err(CommandError::SubcommandArity("command|count")),
+        [filter, ..] if is("LIST") => {
+            return Err(CommandError::word("COMMAND LIST", "filter", filter, "none: all commands are listed"));
+        }
+        _ => return Err(CommandError::subcommand("COMMAND", subcommand, "COUNT, DOCS, INFO or LIST")),
+    };
+    Ok(Command::Commands(commands))
 }
 
 /// `INFO [section …]`.
