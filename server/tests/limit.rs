@@ -98,6 +98,22 @@ fn a_null_where_a_value_belongs_is_an_error() {
 }
 
 #[test]
+fn a_field_that_no_event_has_is_refused_and_nothing_is_charged() {
+    let node = Serve::start(&["--shards", "1"]);
+    let mut event = bucket("k", 1);
+    event["cots"] = json!(5);
+    refused(&node, "/v1/limit", &event.to_string(), "cots");
+    let mut joint = json!({ "op": "check_all", "checks": [bucket("k", 1), bucket("k", 1)] });
+    joint["checks"][1]["op"] = json!("refund");
+    refused(&node, "/v1/limit", &joint.to_string(), "checks[1].op");
+    refused(&node, "/v1/settle", r#"{"id":"x","actual":1,"actul":2}"#, "actul");
+    assert_eq!(keys(&node), 0);
+    let mut spare = bucket("k", 1);
+    spare["holder"] = json!("what other operations have is not looked at");
+    assert_eq!(decide(&node, &spare)["remaining"], 9);
+}
+
+#[test]
 fn what_takes_nothing_leaves_nothing() {
     // ops-mem-03
     let node = Serve::start(&["--shards", "1"]);
@@ -141,6 +157,39 @@ fn bodies_are_bounded_and_in_json() {
     refused(&node, "/v1/limit", "\u{0}", "body");
     refused(&node, "/v1/check", r#"{"teir":"free"}"#, "teir");
     assert_eq!(node.ask("GET", "/v1/check", &[], "").code, 405);
+}
+
+/// What is answered to bytes as they are, until the connection is closed.
+fn raw(node: &Serve, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(node.http).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(bytes).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8(answer).unwrap()
+}
+
+#[test]
+fn what_is_no_request_as_http_has_it_is_told_why() {
+    let node = Serve::start(&["--shards", "1"]);
+    let check = |request: &str, status: u16, expect: &str| {
+        let answer = raw(&node, request.replace('\n', "\r\n").as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")) && answer.contains(expect), "{request}: {answer}");
+        assert!(answer.ends_with('\n'), "{answer:?}");
+    };
+    for path in ["/livez", "/v1/rules"] {
+        check(&format!("GET {path} HTTP/1.1\nConnection: close\n\n"), 400, "Host: missing");
+        check(&format!("GET {path} HTTP/1.1\nHost: a\nHost: a\nConnection: close\n\n"), 400, "more than once");
+    }
+    let close = "Connection: close\n\n";
+    check(&format!("GET /v1/rules HTTP/1.1\nHost: evil.example\n{close}"), 421, "evil.example");
+    check(&format!("GET http://evil.example/v1/rules HTTP/1.1\nHost: localhost\n{close}"), 421, "evil.example");
+    check(&format!("GET http://localhost/v1/rules HTTP/1.1\nHost: evil.example\n{close}"), 200, "");
+    check(&format!("GET /v1/keys/a%zz HTTP/1.1\nHost: localhost\n{close}"), 400, "at byte 10");
+    let post = "POST /v1/check HTTP/1.1\nHost: localhost\nContent-Type: application/json\nTransfer-Encoding: ";
+    check(&format!("{post}gzip, chunked\n\n2\n{{}}\n0\n\n"), 501, "the only coding");
+    check(&format!("{post}chunked\nConnection: close\n\nxyz\n"), 400, "its chunks make no sense");
+    check(&format!("{post}chunked\nConnection: close\n\n2\n{{}}\n0\n\n"), 200, "\"allowed\":true");
 }
 
 #[test]

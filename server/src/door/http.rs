@@ -12,9 +12,11 @@ mod check;
 mod cluster;
 mod connection;
 mod etag;
+mod form;
 mod keys;
 mod limit;
 mod limits;
+mod line;
 mod metrics;
 mod milliseconds;
 mod openapi;
@@ -160,11 +162,12 @@ struct Desk {
 impl Answer for Desk {
     /// Measures a request from its head until the head of its answer. One that is dropped with its connection is not
     /// counted: nobody had the answer.
-    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response {
+    async fn answer(&self, mut request: Request<Incoming>, peer: Peer) -> Response {
         let began = tokio::time::Instant::now();
-        let response = match Asked::of(&request) {
-            Some(asked) => self.door.reply(asked, request).await,
-            None => self.router.answer(request, peer).await,
+        let response = match (form::check(&mut request), Asked::of(&request)) {
+            (Err(problem), _) => problem.into_response(),
+            (Ok(()), Some(asked)) => self.door.reply(asked, request).await,
+            (Ok(()), None) => self.router.answer(request, peer).await,
         };
         self.door.latency.lock().observe(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), 1);
         response

@@ -41,10 +41,20 @@ fn explain<'a, T: Deserialize<'a>>(body: &'a [u8]) -> BadField {
     match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Ok(_) => BadField::new(WHOLE, "something follows the JSON object"),
         Err(error) => {
-            let path = error.path().to_string();
+            let (path, reason) = (error.path().to_string(), error.inner().to_string());
             // A field may have no name at all, and the object itself is a dot.
-            let is_named = error.inner().is_data() && !matches!(path.as_str(), "" | ".");
-            BadField::new(if is_named { &path } else { WHOLE }, error.inner().to_string())
+            let path = if error.inner().is_data() && path != "." { path } else { String::new() };
+            match (path.as_str(), said_twice(&reason)) {
+                ("", None) => BadField::new(WHOLE, reason),
+                (_, None) => BadField::new(&path, reason),
+                ("", Some(field)) => BadField::new(field, "it is said twice"),
+                (_, Some(field)) => BadField::new(&format!("{path}.{field}"), "it is said twice"),
+            }
         }
     }
+}
+
+/// The field that an object has twice, of which only the reason says the name.
+fn said_twice(reason: &str) -> Option<&str> {
+    reason.strip_prefix("duplicate field `")?.split_once('`').map(|(field, _)| field)
 }

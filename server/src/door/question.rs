@@ -1,29 +1,25 @@
 //! What a gateway asks: may this request pass? The body of `/v1/check` and of `/v1/settle`.
 
+mod ip;
 mod names;
 mod text;
 mod units;
 
-use std::net::IpAddr;
-
 use serde::Deserialize;
-use tallyring_engine::RESERVATION_TTL_US_MAX;
 use tallyring_protocol::rules::Subject;
 
+use self::ip::Ip;
 use self::names::{Attributes, Headers};
 use self::text::{Id, Text};
-use self::units::Units;
+use self::units::{Millis, Units};
 use super::json::{self, BadField};
 use super::judge::{Booking, Charge, Manner};
 
 const MICROS_PER_MILLI: u64 = 1_000;
 
-/// The longest time to live of a reservation, in milliseconds: a day.
-const TTL_MS_MAX: u64 = RESERVATION_TTL_US_MAX / MICROS_PER_MILLI;
-
 /// A request, as its gateway describes it. What is not said is not known: rules that need it do not apply.
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, expecting = "a JSON object")]
 pub struct Question<'a> {
     #[serde(borrow)]
     client: Option<Text<'a>>,
@@ -31,7 +27,7 @@ pub struct Question<'a> {
     tenant: Option<Text<'a>>,
     #[serde(borrow)]
     tier: Option<Text<'a>>,
-    ip: Option<IpAddr>,
+    ip: Option<Ip>,
     #[serde(borrow)]
     method: Text<'a>,
     #[serde(borrow)]
@@ -54,11 +50,11 @@ pub struct Question<'a> {
 
 /// A reservation that is to be made.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with id and ttl_ms")]
 struct Reserve<'a> {
     #[serde(borrow)]
     id: Id<'a>,
-    ttl_ms: u64,
+    ttl_ms: Millis,
 }
 
 /// What a settle corrects, and to what.
@@ -88,7 +84,7 @@ impl<'a> Question<'a> {
             client: text(&self.client),
             tenant: text(&self.tenant),
             tier: text(&self.tier),
-            ip: self.ip,
+            ip: self.ip.map(|ip| ip.0),
             method: &self.method.0,
             path: &self.path.0,
             headers: &self.headers,
@@ -115,11 +111,7 @@ impl<'a> Question<'a> {
         if self.cost.0 == 0 {
             return Err(BadField::new("cost", "a reservation reserves at least 1"));
         }
-        if !(1..=TTL_MS_MAX).contains(&reserve.ttl_ms) {
-            let reason = format!("{} is not in 1 ..= {TTL_MS_MAX}", reserve.ttl_ms);
-            return Err(BadField::new("reserve.ttl_ms", reason));
-        }
-        Ok(Manner::Reserve(Booking { id: reserve.id.0.as_bytes().into(), ttl_us: reserve.ttl_ms * MICROS_PER_MILLI }))
+        Ok(Manner::Reserve(Booking { id: reserve.id.0.as_bytes().into(), ttl_us: reserve.ttl_ms.0 * MICROS_PER_MILLI }))
     }
 
     /// What is corrected.

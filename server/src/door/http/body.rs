@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::{Bytes, HttpBody};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::time::timeout;
 
 use super::problem::Problem;
@@ -34,12 +34,21 @@ where
         return Err(too_large(bytes_max));
     }
     let read = timeout(BODY_TIMEOUT, Limited::new(body, bytes_max).collect()).await.map_err(|_| slow())?;
-    read.map(|read| read.to_bytes()).map_err(|_| too_large(bytes_max))
+    match read {
+        Ok(read) => Ok(read.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(bytes_max)),
+        Err(_) => Err(broken()),
+    }
 }
 
 fn too_large(bytes_max: usize) -> Problem {
-    let detail = format!("the body broke off, or has more than {bytes_max} bytes");
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {bytes_max} bytes"))
+}
+
+/// Where the next request begins nobody knows.
+fn broken() -> Problem {
+    let detail = "the body broke off, or its chunks make no sense";
+    Problem::new(StatusCode::BAD_REQUEST, detail).with(header::CONNECTION, HeaderValue::from_static("close"))
 }
 
 /// What is left of the body may come at any time: nothing can be read behind it.

@@ -79,6 +79,9 @@ impl HttpDoor {
     /// too, if its own name is made to point here; but the browser then says that name.
     fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
         let host = sole_host(headers);
+        if host.is_empty() {
+            return Err(Problem::field("Host", "missing or empty: call the node by its address, or give it tokens"));
+        }
         if is_own_name(host, self.advertise_host.as_deref()) {
             return Ok(());
         }

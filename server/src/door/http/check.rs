@@ -1,11 +1,11 @@
 //! `/v1/check`: may this request pass, by the rules that are live?
 
-use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use tallyring_protocol::{LocalCounts, Report};
 
 use super::announced::Headers;
+use super::line::Json;
 use super::problem::Problem;
 use super::{HttpDoor, milliseconds};
 use crate::door::judge::{Decision, Level, RuleDecision};

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -11,6 +10,7 @@ use tallyring_protocol::NodeId;
 
 use super::HttpDoor;
 use super::caller::{Admin, Reader};
+use super::line::Json;
 use super::problem::{Named, Problem};
 use crate::cluster::control::change::What;
 use crate::cluster::control::desk::ProposeError;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -12,6 +11,7 @@ use tallyring_protocol::bounds::KEY_BYTES_MAX;
 use tallyring_protocol::{Key, Reply};
 
 use super::caller::{Admin, Reader};
+use super::line::Json;
 use super::problem::{Named, Problem};
 use super::{HttpDoor, milliseconds};
 use crate::door::shards::Refusal;

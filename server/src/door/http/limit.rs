@@ -2,7 +2,6 @@
 
 mod answer;
 
-use axum::Json;
 use axum::http::HeaderName;
 use axum::response::{IntoResponse, Response};
 use tallyring_engine::Ask;
@@ -10,9 +9,11 @@ use tallyring_protocol::Key;
 
 use self::answer::{Answer, Limits};
 use super::HttpDoor;
+use super::line::Json;
 use super::problem::Problem;
 use crate::door::shards::{Refusal, Seat, Shards};
 use crate::event::field::{self, BadField, Fields};
+use crate::event::stranger::stranger;
 use crate::event::{self, Check, Operation, Subject};
 use crate::limits::code_of;
 use crate::shard::command::{Booking, Claim, Errand, ForeignPart, Op};
@@ -30,15 +31,30 @@ struct Asked {
 /// Does what the event asks for.
 pub(super) async fn limit(door: &HttpDoor, body: &[u8]) -> Result<Response, Problem> {
     let fields = fields(body)?;
-    let operation = event::operation(event::op(&fields)?, &fields)?;
+    let op = event::op(&fields)?;
+    if let Some(stranger) = stranger(op, &fields) {
+        return Err(Problem::field(&stranger.path, stranger.reason));
+    }
+    let operation = event::operation(op, &fields)?;
     let Asked { seat, errand, limits } = door.shards.asked(&operation)?;
-    let (reply, ceiling) = door.shards.ask_ceiling(seat, errand).await?;
+    let answered = door.shards.ask_ceiling(seat, errand).await;
+    let (reply, ceiling) = answered.map_err(|refusal| told(op, refusal))?;
     let limits = ceiling.map_or(limits, |ceiling| Limits::from_iter([ceiling]));
     let Some((answer, at_us)) = Answer::of(&reply, &limits) else { return Err(Refusal::Unavailable.into()) };
     Ok(match at_us {
         Some(at_us) => ([(AT_US, at_us.to_string())], Json(answer)).into_response(),
         None => Json(answer).into_response(),
     })
+}
+
+/// A refusal that says what is full: the store's memory, or what one key or one shard may have.
+fn told(op: event::Op, refusal: Refusal) -> Problem {
+    let what = match (op, &refusal) {
+        (event::Op::Acquire, Refusal::Full) => "the key has 10,000 holders",
+        (event::Op::Reserve, Refusal::Full) => "the shard has 100,000 reservations",
+        _ => return refusal.into(),
+    };
+    Problem::from(refusal).detailed(format!("full: {what}, or there is no room for another key; nothing was charged"))
 }
 
 fn fields(body: &[u8]) -> Result<Fields, BadField> {

@@ -17,7 +17,7 @@ use self::operations::{Content, OPERATIONS, Operation, Parameter, Who};
 use super::body::BODY_BYTES_MAX;
 
 /// The description as it is sent: anybody may ask for it, so it is written once.
-static TEXT: LazyLock<Bytes> = LazyLock::new(|| document().to_string().into());
+static TEXT: LazyLock<Bytes> = LazyLock::new(|| format!("{}\n", document()).into());
 
 /// Answers with the description.
 pub(super) async fn openapi() -> Response {

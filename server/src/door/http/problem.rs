@@ -76,6 +76,11 @@ impl Problem {
         .with(header::RETRY_AFTER, RETRY_AFTER_S)
     }
 
+    /// The same, in other words.
+    pub(super) fn detailed(self, detail: String) -> Problem {
+        Problem { detail, ..self }
+    }
+
     /// The same, with a header.
     pub(super) fn with(self, name: HeaderName, value: HeaderValue) -> Problem {
         Problem { header: Some(Box::new((name, value))), ..self }
@@ -142,7 +147,7 @@ impl From<json::BadField> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let body = serde_json::to_vec(&self).expect("texts and numbers have a JSON form");
+        let body = super::line::line(&self).expect("texts and numbers have a JSON form");
         let mut response = (self.status, [(header::CONTENT_TYPE, PROBLEM_JSON)], body).into_response();
         if let Some((name, value)) = self.header.map(|header| *header) {
             response.headers_mut().insert(name, value);

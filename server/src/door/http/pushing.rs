@@ -1,6 +1,5 @@
 //! What pushes of rules have in common: their text, their author, what becomes of them.
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -13,6 +12,7 @@ use tallyring_protocol::rules::Syntax;
 
 use super::HttpDoor;
 use super::caller::Admin;
+use super::line::Json;
 use super::problem::Problem;
 use crate::rules::publish::{Change, PublishError, Push};
 use crate::rules::text::{Fault, Text};

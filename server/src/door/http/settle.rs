@@ -1,9 +1,9 @@
 //! `/v1/settle`: what a reservation really used, told to every rule that it was made under.
 
-use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use super::line::Json;
 use super::problem::Problem;
 use super::{HttpDoor, milliseconds};
 use crate::door::judge::{SettledRule, Settlement};

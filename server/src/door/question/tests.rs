@@ -36,6 +36,27 @@ fn a_bad_field_is_named_by_its_path() {
 }
 
 #[test]
+fn a_field_that_is_said_twice_is_named_by_its_path() {
+    check(r#"{"cost":1,"cost":2}"#, "cost");
+    check(r#"{"reserve":{"id":"x","ttl_ms":5,"id":"y"}}"#, "reserve.id");
+}
+
+#[test]
+fn what_was_allowed_is_said_in_the_readers_words() {
+    let said = |json: &str, expect: &str| {
+        let bad = Question::parse(json.as_bytes()).unwrap_err().to_string();
+        assert!(bad.contains(expect), "{json}: {bad}");
+    };
+    said(r#"{"cost":"1"}"#, "expected a whole number in 0 ..= 1000000000000");
+    said(r#"{"cost":1.5}"#, "expected a whole number in 0 ..= 1000000000000");
+    said(r#"{"cost":-1}"#, "-1 is not in 0 ..= 1000000000000");
+    said(r#"{"reserve":{"id":"x","ttl_ms":0}}"#, "0 is not in 1 ..= 86400000");
+    said(r#"{"reserve":7}"#, "expected an object with id and ttl_ms");
+    said(r#"{"ip":"localhost"}"#, "expected an IP address without a port, such as \"203.0.113.9\"");
+    said(r#"{"cost":1,"cost":2}"#, "cost: it is said twice");
+}
+
+#[test]
 fn a_field_that_nobody_knows_is_named_by_its_path() {
     check(r#"{"teir":"free"}"#, "teir");
     check(r#"{"":1}"#, "body");
