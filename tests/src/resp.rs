@@ -143,6 +143,7 @@ fn read(bytes: &[u8]) -> Option<(Answer, usize)> {
             let text = bytes.get(behind..end + 2)?;
             Some((Answer::Bulk(String::from_utf8_lossy(&text[..text.len() - 2]).into_owned()), end + 2))
         }
+        b'*' if number() == -1 => Some((Answer::Null, behind)),
         b'*' => elements(bytes, behind, number()),
         b'%' => elements(bytes, behind, 2 * number()),
         other => panic!("no RESP: {other} {text}"),
