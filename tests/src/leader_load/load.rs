@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 use std::{fmt, io};
 
 use tallyring_client::{Algorithm, Ask, Key, Limit, LimitHandle, Period, Store, StoreConfig};
@@ -10,6 +11,12 @@ use tokio::runtime::Runtime;
 
 /// Callers that ask one question after the other.
 const CALLERS: u64 = 256;
+
+/// How long a caller waits: the nodes are behind with their answers, and are to be asked all the same.
+const DEADLINE: Duration = Duration::from_secs(2);
+
+/// How long a caller that got no answer leaves the nodes alone.
+const AFTER_FAILURE: Duration = Duration::from_millis(1);
 
 /// Keys that they ask for.
 const KEYS: u64 = 100_000;
@@ -44,7 +51,8 @@ impl Load {
         let asking = Arc::new(Asking::default());
         let seeds = nodes.iter().map(SocketAddr::to_string).collect();
         let _inside = runtime.enter();
-        let store = Store::open(StoreConfig { seeds, name: "load".to_owned(), ..StoreConfig::default() });
+        let config = StoreConfig { seeds, name: "load".to_owned(), deadline: DEADLINE, ..StoreConfig::default() };
+        let store = Store::open(config);
         let limit = Limit::new(Algorithm::TokenBucket, 10, Period::Micros(1_000_000), None);
         let limit = store.define(limit.map_err(io::Error::other)?).map_err(io::Error::other)?;
         for caller in 0..CALLERS {
@@ -71,11 +79,12 @@ impl Asking {
             }
             let key = Key::raw(format!("key {}", (caller + number * CALLERS) % KEYS).as_bytes());
             let key = key.expect("it is short");
-            let became = match store.check(&limit, &key, Ask::new(1)).await {
-                Ok(_) => &self.decided,
-                Err(_) => &self.failed,
-            };
-            became.fetch_add(1, Ordering::Relaxed);
+            if store.check(&limit, &key, Ask::new(1)).await.is_ok() {
+                self.decided.fetch_add(1, Ordering::Relaxed);
+            } else {
+                self.failed.fetch_add(1, Ordering::Relaxed);
+                tokio::time::sleep(AFTER_FAILURE).await;
+            }
         }
     }
 }

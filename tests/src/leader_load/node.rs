@@ -104,6 +104,7 @@ impl Cluster {
 
     fn serve(&self, id: u16, doors: Option<Doors>, join: Option<String>) -> io::Result<Node> {
         let mut command = Command::new(&self.program);
+        command.env("TALLYRING_LOG", "info,tallyring::cluster::control::vigil=debug");
         command.args(["serve", "--log-format", "json", "--node-id", &id.to_string(), "--data"]);
         command.arg(self.folder.join(id.to_string()));
         let at = |door: fn(&Doors) -> SocketAddr| {

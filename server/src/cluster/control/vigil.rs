@@ -12,6 +12,9 @@ use tokio::time::Instant;
 
 use crate::observe::histogram::Histogram;
 
+/// A silence that is worth a line of the log, although the same leader ended it.
+const REMARKABLE: Duration = Duration::from_millis(400);
+
 /// Counts the silences.
 #[derive(Clone, Debug)]
 pub struct Vigil(Arc<Mutex<Watch>>);
@@ -80,9 +83,18 @@ impl Watch {
         let silence = heard.at.saturating_duration_since(last.at);
         if is_another || silence > self.patience {
             self.silences.observe(micros(silence), 1);
-            let silent_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
-            tracing::info!(silent_ms, term = heard.term, is_another, "nobody led for a while");
+            tell(silence, heard.term, is_another);
         }
+    }
+}
+
+/// A moment's silence is for who looks for it.
+fn tell(silence: Duration, term: u64, is_another: bool) {
+    let silent_ms = u64::try_from(silence.as_millis()).unwrap_or(u64::MAX);
+    if is_another || silence > REMARKABLE {
+        tracing::info!(silent_ms, term, is_another, "nobody led for a while");
+    } else {
+        tracing::debug!(silent_ms, term, is_another, "nobody led for a while");
     }
 }
 
