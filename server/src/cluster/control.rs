@@ -293,6 +293,10 @@ async fn run(
     begun: oneshot::Sender<Result<(), BeginError>>,
     vigil: Vigil,
 ) {
+    // A leader that waits behind busy shards for a processor is taken for dead.
+    if let Err(error) = spawn::hurry() {
+        tracing::debug!(%error, "the control plane has no precedence over other threads");
+    }
     let ControlSetup { store, member, beginning, listener, guests, clock, timing, draining, .. } = setup;
     let acks = Acks::default();
     let network = Network::new(introduction.clone(), acks.clone(), timing.heartbeat);

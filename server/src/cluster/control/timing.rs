@@ -18,7 +18,9 @@ pub struct Timing {
 }
 
 impl Default for Timing {
-    /// Heartbeats every 30 ms, elections after 100 to 180 ms: a dead leader is followed within 0.4 s.
+    /// Heartbeats every 30 ms, elections after 100 to 180 ms, as openraft counts them: it looks at its clocks every one and a
+    /// half heartbeats, and lets the longest election pass before a follower's own begins, so that a leader has to be
+    /// silent for 280 to 405 ms.
     fn default() -> Timing {
         Timing {
             heartbeat: Duration::from_millis(30),
