@@ -203,13 +203,11 @@ fn a_leader_that_is_killed_under_load_is_missed_and_followed_by_another() {
     nodes.all_vote(&[1, 2, 3]);
     let (is_over, doors) = (AtomicBool::new(false), nodes.running().map(|node| node.http).collect::<Vec<_>>());
     std::thread::scope(|threads| {
-        for door in &doors {
-            threads.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    let _ = common::try_ask(*door, "POST", "/v1/limit", &[], LIMIT); // it may be dead
-                }
-            });
-        }
+        threads.spawn(|| {
+            for door in doors.iter().cycle().take_while(|_| !is_over.load(Ordering::Relaxed)) {
+                let _ = common::try_ask(*door, "POST", "/v1/limit", &[], LIMIT); // it may be dead
+            }
+        });
         let _over = Over(&is_over);
         for _ in 0..2 {
             nodes.all("a leader", |node| status(node)["leader"].is_u64());

@@ -119,6 +119,16 @@ fn the_dashboard_and_the_alerts_ask_only_for_what_there_is_and_for_all_of_it() {
 }
 
 #[test]
+fn for_every_alarm_there_is_a_line_that_says_what_to_do() {
+    let alerts = std::fs::read_to_string(monitoring("alerts.yml")).unwrap();
+    let alarms: BTreeSet<&str> = alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    let operations = std::fs::read_to_string(monitoring("../operations.md")).unwrap();
+    let rows = operations.lines().filter_map(|line| line.strip_prefix("| `Tallyring")?.split_once('`'));
+    let told: BTreeSet<String> = rows.map(|(name, _)| format!("Tallyring{name}")).collect();
+    assert_eq!(alarms, told.iter().map(String::as_str).collect());
+}
+
+#[test]
 fn promtool_reads_the_alerts() {
     let alerts = monitoring("alerts.yml");
     if !promtool(&["check", "rules", alerts.to_str().unwrap()], "") {
