@@ -19,7 +19,7 @@ use tracing::info;
 
 use self::errands::Errands;
 pub use self::first_rules::Faulty;
-use self::first_rules::FirstRules;
+use self::first_rules::{First, FirstRules};
 use self::membership::{Listening, Membership};
 use self::news::News;
 use crate::acceptor::Acceptor;
@@ -130,11 +130,11 @@ impl Node {
         config.validate()?;
         let certificates = config.tls.clone().map(Certificates::load).transpose()?.map(Arc::new);
         let data = config.data.as_deref().map(Data::open).transpose()?;
+        let first = First::read(&config, data.as_ref())?;
         let (listeners, listening, peer) = listen_at(&config).await?;
         let tokens = Arc::new(LiveTokens::new(config.tokens.clone()));
         let mut membership = Membership::start(&config, data.as_ref(), listening, peer, &tokens, &clock).await?;
-        let started =
-            Parts::start(&config, &mut membership, data.as_ref(), certificates, tokens, clock, listeners).await;
+        let started = Parts::start(&config, &mut membership, first, certificates, tokens, clock, listeners).await;
         let (parts, threads, errands) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -246,19 +246,13 @@ impl Parts {
     async fn start(
         config: &Config,
         membership: &mut Membership,
-        data: Option<&Data>,
+        first: First,
         certificates: Option<Arc<Certificates>>,
         tokens: Arc<LiveTokens>,
         clock: Clock,
         listeners: Listeners,
     ) -> Result<(Parts, Vec<Thread>, Errands), StartError> {
-        let rules = first_rules::open(&membership.control, data).await?;
-        let first = config.rules.as_ref().map(|file| FirstRules::new(file, &rules)).transpose()?.flatten();
-        let mut later = None;
-        match first {
-            Some(first) if membership.is_alone() => first.publish(&rules).await.map_err(StartError::Publish)?,
-            first => later = first,
-        }
+        let (rules, later) = first.settle(membership).await?;
         let parts = Parts::new(config, membership, rules, certificates, tokens, clock);
         let errands = Errands::start(&parts, membership, config)?;
         match parts.start_threads(config, membership, listeners, later) {

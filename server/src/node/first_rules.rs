@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::StartError;
-use crate::cluster::control::Control;
-use crate::config::RulesFile;
+use super::membership::Membership;
+use crate::config::{Config, RulesFile};
 use crate::data::Data;
 use crate::rules::Rules;
 use crate::rules::publish::{Change, Expect, PublishError, Push};
@@ -17,36 +17,60 @@ use crate::rules::text::Faults;
 /// How long after a vain try a document is published again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Takes over what stands in a data folder of an older program, and opens what all agree on.
-pub(super) async fn open(control: &Control, data: Option<&Data>) -> Result<Arc<Rules>, StartError> {
-    if let Some(shelf) = data.map(|data| Shelf::open(data.folder())).transpose()?.flatten() {
-        shelf.import(control).await?;
-    }
-    Ok(Arc::new(Rules::open(control.clone())?))
+/// What a node begins with beside what all agree on; read before anything is started.
+#[derive(Debug)]
+pub(super) struct First {
+    shelf: Option<Shelf>,
+    file: Option<RulesFile>,
 }
 
-/// A document that a node was given to publish, unless it is live.
+impl First {
+    /// Reads what stands in a data folder of an older program, and looks at what the command line gave.
+    ///
+    /// # Errors
+    /// One of them makes no sense.
+    pub(super) fn read(config: &Config, data: Option<&Data>) -> Result<First, StartError> {
+        let shelf = data.map(|data| Shelf::open(data.folder())).transpose()?.flatten();
+        for file in &config.rules {
+            let refused = |faults| Faulty { path: file.path.clone(), faults };
+            for warning in file.text.compile_to_publish().map_err(refused)?.1 {
+                tracing::warn!("{}:{warning}", file.path.display());
+            }
+        }
+        Ok(First { shelf, file: config.rules.clone() })
+    }
+
+    /// Opens what all agree on, once the first part of it is there too. A node that is alone publishes its file at once; one
+    /// of several does so when it can, which is left to the caller.
+    ///
+    /// # Errors
+    /// The control plane does not take it, or what is live is another program's.
+    pub(super) async fn settle(self, membership: &Membership) -> Result<(Arc<Rules>, Option<FirstRules>), StartError> {
+        if let Some(shelf) = self.shelf {
+            shelf.import(&membership.control).await?;
+        }
+        let rules = Arc::new(Rules::open(membership.control.clone())?);
+        let is_live = |file: &RulesFile| rules.live().edition.as_ref().is_some_and(|edition| edition.text == file.text);
+        let Some(first) = self.file.filter(|file| !is_live(file)).map(|file| FirstRules { file }) else {
+            return Ok((rules, None));
+        };
+        if !membership.is_alone() {
+            return Ok((rules, Some(first)));
+        }
+        first.publish(&rules).await.map_err(StartError::Publish)?;
+        Ok((rules, None))
+    }
+}
+
+/// A document that a node was given to publish.
 #[derive(Debug)]
 pub(super) struct FirstRules {
     file: RulesFile,
 }
 
 impl FirstRules {
-    /// The document, if it makes sense and is not live.
-    ///
-    /// # Errors
-    /// [`StartError::RulesFile`].
-    pub(super) fn new(file: &RulesFile, rules: &Rules) -> Result<Option<FirstRules>, StartError> {
-        let refused = |faults| StartError::RulesFile(Faulty { path: file.path.clone(), faults });
-        for warning in file.text.compile_to_publish().map_err(refused)?.1 {
-            tracing::warn!("{}:{warning}", file.path.display());
-        }
-        let is_live = rules.live().edition.as_ref().is_some_and(|edition| edition.text == file.text);
-        Ok((!is_live).then(|| FirstRules { file: file.clone() }))
-    }
-
     /// Publishes it.
-    pub(super) async fn publish(&self, rules: &Arc<Rules>) -> Result<(), PublishError> {
+    async fn publish(&self, rules: &Arc<Rules>) -> Result<(), PublishError> {
         let push = Push {
             change: Change::Document(self.file.text.clone()),
             author: format!("--rules {}", self.file.path.display()).into(),
