@@ -31,7 +31,7 @@ impl First {
     /// One of them makes no sense.
     pub(super) fn read(config: &Config, data: Option<&Data>) -> Result<First, StartError> {
         let shelf = data.map(|data| Shelf::open(data.folder())).transpose()?.flatten();
-        for file in &config.rules {
+        if let Some(file) = &config.rules {
             let refused = |faults| Faulty { path: file.path.clone(), faults };
             for warning in file.text.compile_to_publish().map_err(refused)?.1 {
                 tracing::warn!("{}:{warning}", file.path.display());
