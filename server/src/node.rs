@@ -133,7 +133,8 @@ impl Node {
         let first = First::read(&config, data.as_ref())?;
         let (listeners, listening, peer) = listen_at(&config).await?;
         let tokens = Arc::new(LiveTokens::new(config.tokens.clone()));
-        let mut membership = Membership::start(&config, data.as_ref(), listening, peer, &tokens, &clock).await?;
+        let mut membership =
+            Membership::start(&config, data.as_ref(), listening, peer, &tokens, certificates.clone(), &clock).await?;
         let started = Parts::start(&config, &mut membership, first, certificates, tokens, clock, listeners).await;
         let (parts, threads, errands) = match started {
             Ok(started) => started,

@@ -77,6 +77,7 @@ impl Node {
             beginning: start.beginning,
             listener,
             guests: tokio::sync::mpsc::channel(1).0,
+            certificates: None,
             token: start.token.into(),
             tokens: Arc::new(LiveTokens::new(Tokens { peer: vec![TokenHash::of("p")], ..Tokens::default() })),
             clock: Clock::start(),

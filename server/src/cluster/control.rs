@@ -56,6 +56,7 @@ use self::vigil::{Leaderless, Vigil};
 use super::errand::Guests;
 use super::peer::hello::Introduction;
 use super::peer::reception;
+use crate::entrance::tls::Certificates;
 use crate::observe::control::{self as tally, ControlTally};
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
@@ -77,6 +78,8 @@ pub struct ControlSetup {
     pub listener: Bound,
     /// Who takes their calls over that are for errands.
     pub guests: Guests,
+    /// How it agrees on keys with other nodes; `None` = nothing is encrypted.
+    pub certificates: Option<Arc<Certificates>>,
     /// What it says to be let in by other nodes.
     pub token: Arc<str>,
     /// What other nodes have to say.
@@ -163,6 +166,7 @@ impl Control {
             token,
             tokens,
             states: states.clone(),
+            certificates: setup.certificates.clone(),
             dismissed: dismisses,
             tally: Arc::clone(&tally),
         };

@@ -14,7 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use sha2::{Digest, Sha256};
 use tallyring_protocol::ALPN;
 
@@ -65,7 +65,18 @@ pub struct Certificates {
 #[derive(Debug)]
 struct Shown {
     by_door: [Arc<ServerConfig>; Door::ALL.len()],
+    peers: PeerConfigs,
     expiry: Expiry,
+}
+
+/// How nodes agree on keys with each other.
+#[derive(Clone, Debug)]
+pub struct PeerConfigs {
+    /// With who calls. With `--tls-ca` they have to show a certificate.
+    pub called: Arc<ServerConfig>,
+    /// With who is called, as whom the node shows the certificate that it shows at its doors. Trusted is what comes from
+    /// `--tls-ca`; without it, what comes from a certificate of `--tls-cert`.
+    pub calling: Arc<ClientConfig>,
 }
 
 /// When the first certificate of each file ends, in seconds since the Unix epoch; `None` where none says.
@@ -130,6 +141,11 @@ impl Certificates {
         Arc::clone(&self.live.load().by_door[door as usize])
     }
 
+    /// How nodes agree on keys with each other.
+    pub fn of_peers(&self) -> PeerConfigs {
+        self.live.load().peers.clone()
+    }
+
     /// When what is shown now ends.
     pub fn expiry(&self) -> Expiry {
         self.live.load().expiry
@@ -139,7 +155,8 @@ impl Certificates {
 impl Shown {
     fn of(files: &TlsFiles, content: &Content) -> Result<Shown, TlsError> {
         let expiry = Expiry { cert_s: first_end(&content.cert), ca_s: content.ca.as_deref().and_then(first_end) };
-        Ok(Shown { by_door: configs(files, content)?, expiry })
+        let (by_door, peers) = configs(files, content)?;
+        Ok(Shown { by_door, peers, expiry })
     }
 }
 
@@ -152,25 +169,70 @@ fn read(flag: &'static str, path: &Path) -> Result<Vec<u8>, TlsError> {
     file::read(path, FILE_BYTES_MAX).map_err(|error| fault(flag, path, error.to_string()))
 }
 
-fn configs(files: &TlsFiles, content: &Content) -> Result<[Arc<ServerConfig>; Door::ALL.len()], TlsError> {
-    let provider = Arc::new(default_provider());
-    let chain = chain(files, content)?;
-    let key = PrivateKeyDer::from_pem_slice(&content.key)
-        .map_err(|error| fault("tls-key", &files.key, format!("no private key in PEM: {error}")))?;
-    let roots = roots(files, content)?;
+fn configs(
+    files: &TlsFiles,
+    content: &Content,
+) -> Result<([Arc<ServerConfig>; Door::ALL.len()], PeerConfigs), TlsError> {
+    let papers = Papers {
+        files,
+        provider: Arc::new(default_provider()),
+        chain: chain(files, content)?,
+        key: PrivateKeyDer::from_pem_slice(&content.key)
+            .map_err(|error| fault("tls-key", &files.key, format!("no private key in PEM: {error}")))?,
+        roots: roots(files, content)?,
+    };
     let mut configs = Vec::with_capacity(Door::ALL.len());
     for door in Door::ALL {
-        let verifier = verifier(files, roots.clone(), &provider, door)?;
-        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .map_err(|error| fault("tls-cert", &files.cert, error.to_string()))?
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(chain.clone(), key.clone_key())
-            .map_err(|error| fault("tls-key", &files.key, format!("does not go with the certificate: {error}")))?;
+        let mut config =
+            papers.serving(verifier(files, papers.roots.clone(), &papers.provider, door == Door::Http)?)?;
         config.alpn_protocols = alpn(door);
         configs.push(Arc::new(config));
     }
-    Ok(configs.try_into().expect("a configuration for each door"))
+    let called = Arc::new(papers.serving(verifier(files, papers.roots.clone(), &papers.provider, false)?)?);
+    let peers = PeerConfigs { called, calling: Arc::new(papers.calling()?) };
+    Ok((configs.try_into().expect("a configuration for each door"), peers))
+}
+
+/// What the files say, read.
+struct Papers<'a> {
+    files: &'a TlsFiles,
+    provider: Arc<CryptoProvider>,
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    roots: Option<Arc<RootCertStore>>,
+}
+
+impl Papers<'_> {
+    /// For who is called.
+    fn serving(&self, verifier: Arc<dyn ClientCertVerifier>) -> Result<ServerConfig, TlsError> {
+        ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| fault("tls-cert", &self.files.cert, error.to_string()))?
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(self.chain.clone(), self.key.clone_key())
+            .map_err(|error| self.mismatch(&error))
+    }
+
+    /// For who calls.
+    fn calling(&self) -> Result<ClientConfig, TlsError> {
+        ClientConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| fault("tls-cert", &self.files.cert, error.to_string()))?
+            .with_root_certificates(self.roots.clone().unwrap_or_else(|| Arc::new(self.own_roots())))
+            .with_client_auth_cert(self.chain.clone(), self.key.clone_key())
+            .map_err(|error| self.mismatch(&error))
+    }
+
+    /// Those of the chain itself.
+    fn own_roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(self.chain.iter().cloned());
+        roots
+    }
+
+    fn mismatch(&self, error: &rustls::Error) -> TlsError {
+        fault("tls-key", &self.files.key, format!("does not go with the certificate: {error}"))
+    }
 }
 
 fn chain(files: &TlsFiles, content: &Content) -> Result<Vec<CertificateDer<'static>>, TlsError> {
@@ -196,17 +258,17 @@ fn roots(files: &TlsFiles, content: &Content) -> Result<Option<Arc<RootCertStore
     Ok(Some(Arc::new(roots)))
 }
 
-/// Whom a door lets agree on keys. HTTP only checks a certificate if there is one: probes and scrapes have none, and what
+/// Whom a listener lets agree on keys. HTTP only checks a certificate if there is one: probes and scrapes have none, and what
 /// changes anything needs a token there.
 fn verifier(
     files: &TlsFiles,
     roots: Option<Arc<RootCertStore>>,
     provider: &Arc<CryptoProvider>,
-    door: Door,
+    takes_strangers: bool,
 ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
     let Some(roots) = roots else { return Ok(WebPkiClientVerifier::no_client_auth()) };
     let builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
-    let builder = if door == Door::Http { builder.allow_unauthenticated() } else { builder };
+    let builder = if takes_strangers { builder.allow_unauthenticated() } else { builder };
     let ca = files.ca.as_deref().unwrap_or(&files.cert);
     builder.build().map_err(|error| fault("tls-ca", ca, error.to_string()))
 }

@@ -18,6 +18,7 @@ use crate::cluster::errand::{GUESTS_MAX, Guest};
 use crate::cluster::view::View;
 use crate::config::{Config, Host};
 use crate::data::Data;
+use crate::entrance::tls::Certificates;
 use crate::shard::Seeds;
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
@@ -56,6 +57,7 @@ impl Membership {
         listening: Listening,
         peer: Bound,
         tokens: &Arc<LiveTokens>,
+        certificates: Option<Arc<Certificates>>,
         clock: &Clock,
     ) -> Result<Membership, ControlError> {
         let member = member(config, listening);
@@ -67,6 +69,7 @@ impl Membership {
             beginning: beginning(config, &member),
             listener: peer,
             guests,
+            certificates,
             token: config.peer_token.as_ref().map_or_else(|| "".into(), |token| token.reveal()),
             tokens: Arc::clone(tokens),
             clock: clock.clone(),

@@ -28,6 +28,8 @@ pub enum PeerRefusal {
     Left,
     /// There was no place.
     Full,
+    /// It spoke without TLS where there is some, or the other way round, or its certificate is not trusted.
+    Tls,
 }
 
 impl Proposal {
@@ -42,18 +44,19 @@ impl Proposal {
 
 impl PeerRefusal {
     /// Every reason.
-    pub const ALL: [PeerRefusal; 6] = [
+    pub const ALL: [PeerRefusal; 7] = [
         PeerRefusal::Token,
         PeerRefusal::Version,
         PeerRefusal::Cluster,
         PeerRefusal::Node,
         PeerRefusal::Left,
         PeerRefusal::Full,
+        PeerRefusal::Tls,
     ];
 
     /// Its name, in metrics.
     pub fn name(self) -> &'static str {
-        ["token", "version", "cluster", "node", "left", "full"][self as usize]
+        ["token", "version", "cluster", "node", "left", "full", "tls"][self as usize]
     }
 }
 

@@ -82,6 +82,7 @@ async fn control(store: Store) -> (Control, CancellationToken) {
         beginning: Beginning::Found(Seeds { placement: [1; 16], identity: [2; 16] }),
         listener,
         guests: tokio::sync::mpsc::channel(1).0,
+        certificates: None,
         token: "".into(),
         tokens: Arc::default(),
         clock: clock(),

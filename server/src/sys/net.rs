@@ -17,6 +17,26 @@ pub use self::stream::{Parcel, Stream};
 #[cfg(not(feature = "sim"))]
 const BACKLOG_MAX: i32 = 1_024;
 
+/// What a record of TLS begins with that carries a handshake: its type, and the major version that all have in common.
+const HANDSHAKE: [u8; 2] = [0x16, 0x03];
+
+/// Whether somebody who has just connected begins with TLS; what they say stays to be read. Takes as long as they like.
+///
+/// # Errors
+/// The connection is broken.
+pub async fn begins_with_tls(stream: &mut TcpStream) -> io::Result<bool> {
+    let mut first = [0; HANDSHAKE.len() + 1];
+    loop {
+        let seen = stream.peek(&mut first).await?;
+        // A frame of ours begins with its length, little-endian, and no first one has 64 KiB: its third byte is 0.
+        match first[..seen] {
+            [a, b, third] => return Ok([a, b] == HANDSHAKE && third != 0),
+            [] => return Ok(false),
+            _ => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
+        }
+    }
+}
+
 /// A socket that listens already, bound to no runtime yet.
 #[cfg_attr(not(feature = "sim"), derive(Debug))]
 pub struct Bound(#[cfg(not(feature = "sim"))] std::net::TcpListener, #[cfg(feature = "sim")] TcpListener);

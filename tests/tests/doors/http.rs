@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::door::Door;
 use crate::play;
+use crate::tag::tagged;
 
 pub(crate) async fn check(name: &'static str) {
     play::check(name, 1, |node| {
@@ -18,9 +19,20 @@ pub(crate) async fn check(name: &'static str) {
     .await;
 }
 
+/// The same of a node that does not own the keys.
+pub(crate) async fn check_forwarded(name: &'static str) {
+    play::check_forwarded(name, |asked, _| {
+        let address = asked.http_addr();
+        Box::new(move || Http { keys_have_tags: true, ..Http::open(address) })
+    })
+    .await;
+}
+
 struct Http {
     stream: BufReader<TcpStream>,
     events: Vec<Value>,
+    /// Whether keys are given a tag: where there are several shards, one has them all.
+    keys_have_tags: bool,
 }
 
 impl Http {
@@ -28,7 +40,7 @@ impl Http {
         let stream = TcpStream::connect(node).unwrap();
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        Http { stream: BufReader::new(stream), events: Vec::new() }
+        Http { stream: BufReader::new(stream), events: Vec::new(), keys_have_tags: false }
     }
 
     fn post(&mut self, event: &Value, now_us: u64) -> Value {
@@ -66,7 +78,7 @@ impl Http {
 
 impl Door for Http {
     fn put(&mut self, event: &Value) -> Option<()> {
-        let mut event = event.clone();
+        let mut event = if self.keys_have_tags { tagged(event) } else { event.clone() };
         event.as_object_mut()?.remove("t_us");
         self.events.push(event);
         Some(())

@@ -1,5 +1,7 @@
 //! One trace, every door: each recorded trace, asked of a node through each door, gets the recorded decisions.
 //!
+//! A door of a node that does not own the keys says the same, of a cluster of three.
+//!
 //! The node is whole: sockets, acceptor, shards, mailboxes. Only its clock is set by hand, to each event's instant. What a
 //! door cannot say (a frame has no room for a cost of 1.5) is not asked there; how a door words an answer is its own.
 
@@ -11,6 +13,7 @@ mod http;
 mod native;
 mod play;
 mod resp;
+mod tag;
 
 use play::vectors;
 
@@ -25,6 +28,12 @@ macro_rules! traces {
         }
         mod over_http {
             $(#[tokio::test] async fn $name() { crate::http::check(stringify!($name)).await; })*
+        }
+        mod of_another_node_over_resp {
+            $(#[tokio::test] async fn $name() { crate::resp::check_forwarded(stringify!($name)).await; })*
+        }
+        mod of_another_node_over_http {
+            $(#[tokio::test] async fn $name() { crate::http::check_forwarded(stringify!($name)).await; })*
         }
     };
 }

@@ -9,8 +9,10 @@ use tallyring::config::Config;
 use tallyring::node::Node;
 use tallyring::sys::clock::Clock;
 use tallyring_protocol::bounds::WAIT_US_MAX;
+use tallyring_tests::cluster::Cluster;
 
 use crate::door::Door;
+use crate::tag::TAG;
 
 /// Events of one instant that are sent in one write, and so decided in one turn where the door has turns.
 const BURST_MAX: usize = 32;
@@ -40,6 +42,21 @@ pub(crate) async fn check<D: Door + 'static>(
     let asked = tokio::task::spawn_blocking(move || play(name, open(), clock)).await.unwrap();
     assert!(asked > 0, "{name}: nothing was asked");
     node.drain().await;
+}
+
+/// Plays a trace to a fresh cluster of three nodes, through a door of one that does not own the keys; `open` is given that one
+/// and the owner.
+pub(crate) async fn check_forwarded<D: Door + 'static>(
+    name: &'static str,
+    open: impl FnOnce(&Node, &Node) -> Box<dyn FnOnce() -> D + Send>,
+) {
+    let clock: &'static AtomicU64 = Box::leak(Box::default());
+    let cluster = Cluster::start(3, 2, || Clock::set_by_hand(clock)).await;
+    let owner = cluster.owner_of(TAG);
+    let open = open(&cluster.nodes[(owner + 1) % 3], &cluster.nodes[owner]);
+    let asked = tokio::task::spawn_blocking(move || play(name, open(), clock)).await.unwrap();
+    assert!(asked > 0, "{name}: nothing was asked");
+    cluster.stop().await;
 }
 
 /// Plays a trace; how many of its events were asked.

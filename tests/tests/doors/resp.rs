@@ -11,15 +11,10 @@ use tallyring_tests::resp::{Answer, Connection, command};
 use crate::door::Door;
 use crate::native::Native;
 use crate::play;
+use crate::tag::tagged;
 
 /// Shards of the node, and connections that each trace is played over.
 const SHARDS: u16 = 2;
-
-/// In front of every key, so that one shard has them all; the native protocol's keys have the same tag.
-const TAG: &str = "{trace}";
-
-/// Longest key, in bytes, the tag included.
-const KEY_BYTES_MAX: usize = 512;
 
 pub(crate) async fn check(name: &'static str) {
     for connection in 0..SHARDS {
@@ -29,6 +24,15 @@ pub(crate) async fn check(name: &'static str) {
         })
         .await;
     }
+}
+
+/// The same of a node that does not own the keys.
+pub(crate) async fn check_forwarded(name: &'static str) {
+    play::check_forwarded(name, |asked, owner| {
+        let (resp, native) = (asked.resp_addr(), owner.native_addr());
+        Box::new(move || Resp::open(resp, native, 0))
+    })
+    .await;
 }
 
 struct Resp {
@@ -87,22 +91,6 @@ fn op(event: &Value) -> Option<&str> {
 
 fn is_joint(event: &Value) -> bool {
     op(event) == Some("check_all")
-}
-
-/// The event with the tag in front of every key that has room for it.
-fn tagged(event: &Value) -> Value {
-    let mut event = event.clone();
-    let parts = event.get_mut("checks").and_then(Value::as_array_mut);
-    parts.into_iter().flatten().for_each(tag);
-    tag(&mut event);
-    event
-}
-
-fn tag(event: &mut Value) {
-    let key = event.get("key").and_then(Value::as_str).filter(|key| key.len() + TAG.len() <= KEY_BYTES_MAX);
-    if let Some(tagged) = key.filter(|key| !key.is_empty()).map(|key| format!("{TAG}{key}")) {
-        event["key"] = json!(tagged);
-    }
 }
 
 /// The words of a command; `None` if no command can say it.

@@ -5,4 +5,12 @@
 #![allow(unreachable_pub, reason = "nobody imports a test")]
 
 mod http;
+mod lost;
 mod resp;
+mod tls;
+mod web;
+
+/// Runs what blocks beside the nodes' own threads.
+async fn play<T: Send + 'static>(play: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(play).await.unwrap()
+}

@@ -112,6 +112,7 @@ async fn live(node: u64, disk: Disk, world: World) -> turmoil::Result {
         beginning,
         listener: Bound::listen((Ipv4Addr::UNSPECIFIED, PEER_PORT).into()).await?,
         guests: tokio::sync::mpsc::channel(1).0,
+        certificates: None,
         token: "".into(),
         tokens: Arc::new(LiveTokens::default()),
         clock: Clock::start(),

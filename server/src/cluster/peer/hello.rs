@@ -12,6 +12,7 @@ use crate::cluster::control::change::ClusterId;
 use crate::cluster::control::member::NodeKey;
 use crate::cluster::control::raft::store::Identity;
 use crate::cluster::control::state::{FEATURE_LEVEL, State};
+use crate::entrance::tls::Certificates;
 use crate::observe::control::{ControlTally, PeerRefusal};
 use crate::tokens::LiveTokens;
 
@@ -118,6 +119,9 @@ pub enum Rejection {
     /// The caller was a member once.
     #[error("this node has left the cluster: to come back, it needs a new --data folder and --join")]
     Left,
+    /// The caller does not encrypt.
+    #[error("it takes calls over TLS alone: give this node --tls-cert, --tls-key and --tls-ca")]
+    Plain,
 }
 
 impl Rejection {
@@ -129,6 +133,7 @@ impl Rejection {
             Rejection::OtherCluster { .. } => PeerRefusal::Cluster,
             Rejection::OtherNode { .. } | Rejection::SameNode { .. } => PeerRefusal::Node,
             Rejection::Left => PeerRefusal::Left,
+            Rejection::Plain => PeerRefusal::Tls,
         }
     }
 }
@@ -144,6 +149,8 @@ pub struct Introduction {
     pub tokens: Arc<LiveTokens>,
     /// What it knows of its cluster.
     pub states: watch::Receiver<Arc<State>>,
+    /// How it agrees on keys with others; `None` = nothing is encrypted.
+    pub certificates: Option<Arc<Certificates>>,
     /// Whether this node was told that it is no member any more.
     pub dismissed: Arc<watch::Sender<bool>>,
     /// What is counted of refusals.

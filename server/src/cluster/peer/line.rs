@@ -8,6 +8,7 @@ use tallyring_protocol::NodeId;
 use super::frame::{self, FrameError};
 use super::hello::{Greeting, Hello, Introduction, Purpose, Rejection};
 use super::message::{Answer, Ask};
+use crate::entrance::tls::Certificates;
 use crate::sys::net::{Stream, TcpStream};
 
 /// A line to one address. Questions are one after the other.
@@ -121,7 +122,7 @@ pub async fn call(
     purpose: Purpose,
 ) -> Result<Stream, CallError> {
     let broken = |source| CallError::Broken { address: address.to_owned(), source };
-    match shake_hands(&introduction.hello(to, purpose), address).await.map_err(broken)? {
+    match shake_hands(introduction, &introduction.hello(to, purpose), address).await.map_err(broken)? {
         (stream, Greeting::Welcome { .. }) => Ok(stream),
         (_, Greeting::Refused(reason)) => {
             if reason == Rejection::Left {
@@ -132,13 +133,35 @@ pub async fn call(
     }
 }
 
-async fn shake_hands(hello: &Hello, address: &str) -> Result<(Stream, Greeting), FrameError> {
+async fn shake_hands(
+    introduction: &Introduction,
+    hello: &Hello,
+    address: &str,
+) -> Result<(Stream, Greeting), FrameError> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    let mut stream = Stream::from(stream);
+    let mut stream = match &introduction.certificates {
+        None => Stream::from(stream),
+        Some(certificates) => encrypt(stream, certificates, address).await?,
+    };
     frame::write(&mut stream, hello).await?;
     let greeting = frame::read(&mut stream).await?;
     Ok((stream, greeting))
+}
+
+async fn encrypt(stream: TcpStream, certificates: &Certificates, address: &str) -> io::Result<Stream> {
+    let calling = certificates.of_peers().calling;
+    Stream::encrypt_call(stream, calling, host_of(address)).await.map_err(|error| {
+        let hint =
+            if error.kind() == io::ErrorKind::UnexpectedEof { "; perhaps there is none spoken there" } else { "" };
+        io::Error::new(error.kind(), format!("TLS: {error}{hint}"))
+    })
+}
+
+/// The host of `host:port`: the name that its certificate is for.
+fn host_of(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 impl CallError {
@@ -146,5 +169,18 @@ impl CallError {
     pub fn out_of_turn(address: &str) -> CallError {
         let source = io::Error::new(io::ErrorKind::InvalidData, "an answer to another question").into();
         CallError::Broken { address: address.to_owned(), source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_for_the_host_of_an_address() {
+        let check = |address, expect| assert_eq!(host_of(address), expect);
+        check("store-1.internal:4174", "store-1.internal");
+        check("10.0.0.7:4174", "10.0.0.7");
+        check("[::1]:4174", "::1");
     }
 }

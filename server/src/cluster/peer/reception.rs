@@ -2,6 +2,7 @@
 //! handed over to the thread that has to do with those.
 
 use std::future::Future;
+use std::io;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -9,12 +10,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{self, FrameError};
-use super::hello::{Greeting, Hello, Introduction, Purpose};
+use super::hello::{Greeting, Hello, Introduction, Purpose, Rejection};
 use super::message::{Answer, Ask};
 use super::{HELLO_TIMEOUT, IDLE_TIMEOUT, SESSIONS_MAX, WRITE_TIMEOUT};
 use crate::cluster::errand::Guest;
 use crate::observe::control::PeerRefusal;
-use crate::sys::net::{Parcel, Stream, TcpListener, TcpStream};
+use crate::sys::net::{self, Parcel, Stream, TcpListener, TcpStream};
 
 /// Who answers questions.
 pub trait Host: Clone + Send + Sync + 'static {
@@ -65,9 +66,9 @@ const ACCEPT_AGAIN: std::time::Duration = std::time::Duration::from_millis(100);
 
 async fn serve(stream: TcpStream, introduction: &Introduction, host: impl Host) -> Result<(), FrameError> {
     stream.set_nodelay(true)?;
-    let mut stream = Stream::from(stream);
+    let (mut stream, is_plain) = in_time(HELLO_TIMEOUT, open(stream, introduction)).await?;
     let hello: Hello = in_time(HELLO_TIMEOUT, frame::read(&mut stream)).await?;
-    let greeting = introduction.greet(&hello);
+    let greeting = if is_plain { Greeting::Refused(Rejection::Plain) } else { introduction.greet(&hello) };
     in_time(WRITE_TIMEOUT, frame::write(&mut stream, &greeting)).await?;
     if let Greeting::Refused(reason) = greeting {
         introduction.tally.refused(reason.kind());
@@ -83,6 +84,29 @@ async fn serve(stream: TcpStream, introduction: &Introduction, host: impl Host) 
         let answer = host.answer(ask).await;
         in_time(WRITE_TIMEOUT, frame::write(&mut stream, &answer)).await?;
     }
+}
+
+/// The connection to read from, encrypted if this node encrypts; and whether it should be and is not: then all that is left
+/// to say is that.
+async fn open(mut stream: TcpStream, introduction: &Introduction) -> Result<(Stream, bool), FrameError> {
+    match (&introduction.certificates, net::begins_with_tls(&mut stream).await?) {
+        (None, false) => Ok((stream.into(), false)),
+        (Some(_), false) => Ok((stream.into(), true)),
+        (Some(certificates), true) => {
+            let encrypted = Stream::encrypt(stream, certificates.of_peers().called).await;
+            encrypted.map(|stream| (stream, false)).map_err(|error| no_keys(introduction, error))
+        }
+        (None, true) => {
+            let error = io::Error::new(io::ErrorKind::InvalidData, "TLS is spoken to a node that has no --tls-cert");
+            Err(no_keys(introduction, error))
+        }
+    }
+}
+
+fn no_keys(introduction: &Introduction, error: io::Error) -> FrameError {
+    introduction.tally.refused(PeerRefusal::Tls);
+    tracing::warn!(%error, "a call of another node was refused: no keys were agreed on");
+    error.into()
 }
 
 async fn in_time<T>(

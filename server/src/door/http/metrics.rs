@@ -4,6 +4,7 @@ mod cluster;
 mod decisions;
 mod doors;
 mod durations;
+mod errands;
 mod leaderless;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ impl HttpDoor {
         shard_families(&mut text, &reports);
         durations::families(&mut text, &reports, &self.latency.lock());
         leaderless::families(&mut text, &self.control.leaderless());
+        errands::families(&self.errands, &mut text);
         self.clock_family(&mut text);
         cluster::families(&self.control, &mut text);
         self.rules_families(&mut text);

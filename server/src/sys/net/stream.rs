@@ -5,15 +5,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use rustls::ServerConfig;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
+use tokio_rustls::{TlsAcceptor, TlsConnector, TlsStream};
 
 use super::TcpStream;
 use super::socket::Socket;
 
-/// A connection that was accepted.
+/// A connection that was accepted, or made.
 #[derive(Debug)]
 pub struct Stream(Kind);
 
@@ -50,7 +50,19 @@ impl Stream {
     /// The client speaks no TLS, none of this version, or shows no certificate that is trusted; or it went away.
     pub async fn encrypt(stream: TcpStream, config: Arc<ServerConfig>) -> io::Result<Stream> {
         let stream = TlsAcceptor::from(config).accept(Socket::Open(stream)).await?;
-        Ok(Stream(Kind::Tls(Box::new(stream))))
+        Ok(Stream(Kind::Tls(Box::new(stream.into()))))
+    }
+
+    /// Agrees on keys with a server that was just called by this name. Takes as long as the server likes: the caller sets an
+    /// end.
+    ///
+    /// # Errors
+    /// The server speaks no TLS, shows no certificate of that name that is trusted, or does not trust ours; or it went away.
+    pub async fn encrypt_call(stream: TcpStream, config: Arc<ClientConfig>, name: &str) -> io::Result<Stream> {
+        let name = ServerName::try_from(name.to_owned())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, format!("no certificate is for {name:?}")))?;
+        let stream = TlsConnector::from(config).connect(name, Socket::Open(stream)).await?;
+        Ok(Stream(Kind::Tls(Box::new(stream.into()))))
     }
 
     /// Writes what the system takes at once, without a task to wake.

@@ -28,6 +28,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
         identity: Identity { node: NodeId(node), key: NodeKey(u128::from(node)) },
         token: "p".into(),
         tokens: Arc::new(LiveTokens::new(tokens)),
+        certificates: None,
         states: watch::channel(Arc::new(state)).1,
         dismissed: Arc::new(watch::channel(false).0),
         tally: Arc::default(),
