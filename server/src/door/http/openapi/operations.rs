@@ -138,7 +138,8 @@ const AUTHOR: Parameter = Parameter {
 const COMMENT: Parameter =
     Parameter { name: "comment", place: "query", required: false, description: "Why.", schema: Schema::Text };
 
-const BUSY: (u16, &str) = (503, "The key's shard is overloaded, its memory is full, or it does not answer.");
+const BUSY: (u16, &str) =
+    (503, "The key's shard is overloaded, its memory is full, it does not answer, or the key is moving.");
 const BAD_FIELD: (u16, &str) = (400, "A field is wrong; errors names its path.");
 const BAD_QUERY: (u16, &str) = (400, "The document or the query is wrong; nothing has changed.");
 const UNREADABLE: (u16, &str) = (406, "Rules are TOML or JSON.");
