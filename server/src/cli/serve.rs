@@ -323,13 +323,13 @@ fn field_at(text: &str, line: usize) -> Option<&str> {
 /// What says what is logged.
 const LOG: &str = "TALLYRING_LOG";
 
-/// What is logged: what TALLYRING_LOG says, and what is wrong with that. Openraft tells of every single step, which is for
-/// whoever names it there.
+/// What is logged: what TALLYRING_LOG says, and what is wrong with that. Openraft warns of every call to a node that is down,
+/// a hundred lines a second, which is for whoever names it there; what operators need of it is told by us.
 fn log_filter(said: Option<&str>) -> (EnvFilter, Option<String>) {
     let mistake = said.and_then(log_mistake);
     let mut said = said.filter(|_| mistake.is_none()).unwrap_or("info").to_owned();
     if !said.contains("openraft") {
-        said.push_str(",openraft=warn");
+        said.push_str(",openraft=off");
     }
     (EnvFilter::new(said), mistake)
 }
