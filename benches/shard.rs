@@ -60,6 +60,11 @@ impl Shard {
         shard
     }
 
+    /// From now on as if a replica followed.
+    pub fn follow_changes(&mut self) {
+        self.engine.follow_changes();
+    }
+
     /// Hashes, prefetches and then charges every key of `blocks` with one unit; how many were allowed.
     pub fn check(&mut self, keys: &Keys, blocks: &[u8]) -> usize {
         let mut identities = std::mem::take(&mut self.identities);

@@ -33,7 +33,7 @@ pub(crate) struct Case {
 }
 
 /// Every case.
-pub(crate) const CASES: [Case; 18] = [
+pub(crate) const CASES: [Case; 19] = [
     Case { name: "protocol: encode a check", work: encode_checks },
     Case { name: "protocol: decode a check", work: decode_checks },
     Case { name: "protocol: encode a decision", work: encode_decisions },
@@ -41,6 +41,7 @@ pub(crate) const CASES: [Case; 18] = [
     Case { name: "protocol: both hashes of a key", work: hash_keys },
     Case { name: "protocol: whether a key is this node's, one of three", work: own_keys },
     Case { name: "engine: token_bucket, allowed", work: |batches| decide(Algorithm::TokenBucket, PLENTY, batches) },
+    Case { name: "engine: token_bucket, allowed and noted for a replica", work: decide_followed },
     Case { name: "engine: token_bucket, denied", work: |batches| decide(Algorithm::TokenBucket, NONE_LEFT, batches) },
     Case { name: "engine: leaky_bucket, allowed", work: |batches| decide(Algorithm::LeakyBucket, PLENTY, batches) },
     Case { name: "engine: fixed_window, allowed", work: |batches| decide(Algorithm::FixedWindow, PLENTY, batches) },
@@ -178,6 +179,17 @@ fn own_keys(batches: usize) {
 fn decide(algorithm: Algorithm, units: u64, batches: usize) {
     let mut keys = Keys::of(ACCOUNTS);
     let mut shard = Shard::filled(algorithm, units, &keys);
+    for blocks in &batches_of_keys(&mut keys)[..batches] {
+        black_box(shard.check(&keys, blocks));
+    }
+}
+
+/// The same while a replica follows: what each decision adds. The reading of changes is not in it: it comes once for all
+/// decisions of some milliseconds, and fewer are made here than are noted.
+fn decide_followed(batches: usize) {
+    let mut keys = Keys::of(ACCOUNTS);
+    let mut shard = Shard::filled(Algorithm::TokenBucket, PLENTY, &keys);
+    shard.follow_changes();
     for blocks in &batches_of_keys(&mut keys)[..batches] {
         black_box(shard.check(&keys, blocks));
     }

@@ -213,7 +213,7 @@ impl Engine {
         let was_reserved = self.end_reservations_of(identity, now);
         let Some(Found { no, .. }) = self.table.find(identity) else { return was_reserved };
         let live = !self.is_whole(no, now);
-        self.outflow.note(Name::Counter(identity));
+        self.outflow.note(Name::Counter(identity), 0);
         self.remove(no);
         live || was_reserved
     }

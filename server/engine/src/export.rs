@@ -17,14 +17,18 @@
 //!
 //! **What is sent.** [`Engine::export`](crate::Engine::export) walks the table by entry number, a bounded step at a time
 //! with calls between; entries never move, so a key that is there from the first step to the last is read exactly once.
-//! What changes meanwhile is noted, from [`follow_changes`](crate::Engine::follow_changes) on, as a name in a list: once
-//! a writing call while someone follows, nothing for a call that was refused. [`changes`](crate::Engine::changes) reads
-//! the noted keys as they stand and empties the list. All of it is one batch, because the parts of one `check_all` must
-//! arrive together, and any cut through a list of keys that are read later than they changed may part them.
+//! What changes meanwhile is noted, from [`follow_changes`](crate::Engine::follow_changes) on, as an entry's number in a
+//! list: once a writing call while someone follows, nothing for a call that was refused. [`changes`](crate::Engine::changes)
+//! reads the noted keys as they stand and empties the list. All of it is one batch, or, if that is too much for one, some
+//! places of the ring and then the others: the parts of one `check_all` must arrive together, and have one place.
 //!
 //! **What is not sent.** State that is whole again is fresh state, here and there, from the same microsecond on: an export
 //! skips it, and a sweep tells nobody. A deletion is sent only for a call that caused it: a reset, a refund or a
 //! settlement that made a budget whole, a release of the last slot, the end of a reservation.
+//!
+//! **Filling anew** a range of which something older is there (a replica that was away for too long) forgets nothing first,
+//! since what is there may be needed before the fill is over: an [`Intake::refill`] remembers what was brought, a bit a
+//! key, and [`discard_unseen`](crate::Engine::discard_unseen) forgets the rest in the end.
 //!
 //! **Taking in** is all or nothing a batch, checked before anything is touched: a record that no engine writes is refused
 //! ([`ImportError::Malformed`]) whatever sum it came under, so that nothing on a disk or from a peer can break an
@@ -37,6 +41,7 @@ pub(crate) mod intake;
 pub(crate) mod outflow;
 pub(crate) mod placements;
 pub(crate) mod record;
+pub(crate) mod seen;
 pub(crate) mod state;
 pub(crate) mod version;
 

@@ -6,9 +6,11 @@ use super::Engine;
 use crate::algorithm::Counter;
 use crate::algorithm::any::AnyCounter;
 use crate::algorithm::concurrency::Holders;
-use crate::export::outflow::ChangesLost;
+use crate::export::intake::Intake;
+use crate::export::outflow::{Changes, ChangesLost};
 use crate::export::placements::Placements;
 use crate::export::record::{BATCH_RECORDS_MAX, Batch, CounterState, Name, Record, ReservationState, RuleLimit};
+use crate::export::seen::Seen;
 use crate::export::state::{Portable, State};
 use crate::identity::Identity;
 use crate::limit::Algorithm;
@@ -22,6 +24,10 @@ const LOOKED_AT_MAX: usize = 1 << 14;
 
 /// Instants and holders that a step reads before it stops: some hundred microseconds. One entry may bring 100,000 more.
 const WEIGHT_MAX: usize = 1 << 14;
+
+/// Instants and holders in one batch of changes, after which no other place of the ring is begun: so that its bytes are
+/// bounded by a few megabytes, whatever logs changed.
+const CHANGES_WEIGHT_MAX: usize = 1 << 17;
 
 /// Changed keys whose memory is fetched together.
 const READ_TOGETHER: usize = 64;
@@ -106,7 +112,7 @@ impl Engine {
 
     /// Notes which keys change from now on, until [`unfollow_changes`](Engine::unfollow_changes).
     ///
-    /// Takes some one and a half megabytes, and a few nanoseconds of each call that writes.
+    /// Takes some two megabytes, and eight instructions of each call that charges.
     pub fn follow_changes(&mut self) {
         self.outflow.follow();
     }
@@ -116,28 +122,40 @@ impl Engine {
         self.outflow.unfollow();
     }
 
-    /// Changes noted and not yet read; a key that changed twice may count twice. At [`BATCH_RECORDS_MAX`] distinct ones,
-    /// or shortly before, they are lost.
+    /// Changes noted and not yet read; a key that changed twice may count twice. Shortly before there are
+    /// [`BATCH_RECORDS_MAX`] distinct ones, they are lost.
     pub fn changes_noted(&self) -> usize {
         self.outflow.noted()
     }
 
+    /// Whether [`changes`](Engine::changes) would find something: changes, or that they are lost.
+    pub fn has_changes(&self) -> bool {
+        self.outflow.has_changes()
+    }
+
+    /// Units that were charged, and slots that were acquired, while changes were followed, ever; modulo 2^64.
+    ///
+    /// Between two readings it grows by what a replica that has the first one, and not the second, does not know of.
+    /// Refunds take nothing off it.
+    pub fn units_charged(&self) -> u64 {
+        self.outflow.units_charged()
+    }
+
     /// Reads every key that changed since the last reading, as it stands now, as one batch: it may be empty.
     ///
-    /// Takes some hundred nanoseconds a key and ten an admitted instant, in one go: call it every few milliseconds.
+    /// Takes some hundred nanoseconds a key and ten an admitted instant, in one go: call it every few milliseconds. If
+    /// there is more than a batch takes, the rest stays noted ([`changes_noted`](Engine::changes_noted)); what lies on
+    /// one place of the ring is never parted.
     ///
     /// # Errors
     /// Too many keys changed since then.
     pub fn changes(&mut self, now: Timestamp) -> Result<Batch, ChangesLost> {
         let now = self.advance(now);
-        let names = self.outflow.take_changes()?;
+        let changes = self.outflow.take_changes()?;
+        let names = self.names_of(&changes);
         let mut draft = self.draft(now);
-        draft.batch.records.reserve_exact(names.len());
-        for together in names.chunks(READ_TOGETHER) {
-            self.prefetch_named(together);
-            together.iter().for_each(|&name| self.read_changed(name, &mut draft));
-        }
-        self.outflow.reuse(names);
+        let read = self.read_changes(&names, &mut draft);
+        self.outflow.reuse(changes, &names[read..]);
         Ok(draft.batch)
     }
 
@@ -146,9 +164,26 @@ impl Engine {
     ///
     /// State that is left behind would come to life again if the range came back and its key was reset meanwhile.
     pub fn discard(&mut self, within: &Placements, from: Cursor) -> Option<Cursor> {
+        self.discard_but(within, &Seen::default(), from)
+    }
+
+    /// Forgets, in the same steps, what is there of `within` and was not brought to `intake` since its refill began: the
+    /// end of one. What comes in between the steps stays.
+    ///
+    /// # Panics
+    /// If `intake` is no refill's.
+    pub fn discard_unseen(&mut self, within: &Placements, intake: &Intake, from: Cursor) -> Option<Cursor> {
+        self.discard_but(
+            within,
+            intake.seen().expect("only a refill is ended by forgetting what it did not bring"),
+            from,
+        )
+    }
+
+    fn discard_but(&mut self, within: &Placements, seen: &Seen, from: Cursor) -> Option<Cursor> {
         let next = match from.0 {
-            Position::Entry(no) => self.discard_entries(within, no),
-            Position::Reservation(after) => self.discard_reservations(within, after),
+            Position::Entry(no) => self.discard_entries(within, seen, no),
+            Position::Reservation(after) => self.discard_reservations(within, seen, after),
         };
         next.map(Cursor)
     }
@@ -181,10 +216,10 @@ impl Engine {
         Some(self.after_entries(end))
     }
 
-    fn discard_entries(&mut self, within: &Placements, from: u32) -> Option<Position> {
+    fn discard_entries(&mut self, within: &Placements, seen: &Seen, from: u32) -> Option<Position> {
         let end = self.step_end(from);
         for no in (from..end).map(EntryNo) {
-            if self.entry_within(within, no).is_some() {
+            if self.entry_within(within, no).is_some() && !seen.has_entry(no) {
                 self.remove(no);
             }
         }
@@ -228,9 +263,9 @@ impl Engine {
         (!names.is_empty()).then_some(Position::Reservation(last))
     }
 
-    fn discard_reservations(&mut self, within: &Placements, after: Option<Identity>) -> Option<Position> {
+    fn discard_reservations(&mut self, within: &Placements, seen: &Seen, after: Option<Identity>) -> Option<Position> {
         let names = self.reservation_names(after);
-        for &name in names.iter().filter(|name| within.contains(name.placement)) {
+        for &name in names.iter().filter(|name| within.contains(name.placement) && !seen.has_reservation(**name)) {
             self.end_reservation(name);
         }
         names.last().map(|&last| Position::Reservation(Some(last)))
@@ -239,6 +274,36 @@ impl Engine {
     /// The names that a step after `after` looks at.
     fn reservation_names(&self, after: Option<Identity>) -> Vec<Identity> {
         self.reservations.after(after).take(LOOKED_AT_MAX).map(|(name, _)| name).collect()
+    }
+
+    /// Whom the changes are of, each once, by their place on the ring.
+    fn names_of(&self, changes: &Changes) -> Vec<Name> {
+        let cells = changes.entries.iter().map(|&no| &self.table.arena[no]);
+        let written = cells.filter(|cell| !cell.is_free()).map(|cell| Name::Counter(cell.identity()));
+        let mut names: Vec<Name> = written.chain(changes.names.iter().copied()).collect();
+        names.sort_unstable_by_key(|&name| (name.identity(), name));
+        names.dedup();
+        names
+    }
+
+    /// Reads what fits in a batch, place by place. Says how many names that were.
+    fn read_changes(&mut self, names: &[Name], draft: &mut Draft) -> usize {
+        let (mut read, mut fetched) = (0, 0);
+        for place in names.chunk_by(|one, next| one.placement() == next.placement()) {
+            if read > 0 && (read + place.len() > BATCH_RECORDS_MAX || draft.weight >= CHANGES_WEIGHT_MAX) {
+                break;
+            }
+            for &name in place {
+                if read == fetched {
+                    let ahead = &names[read..names.len().min(read + READ_TOGETHER)];
+                    self.prefetch_named(ahead);
+                    fetched += ahead.len();
+                }
+                self.read_changed(name, draft);
+                read += 1;
+            }
+        }
+        read
     }
 
     /// Changed keys lie anywhere: waits for their memory overlap.

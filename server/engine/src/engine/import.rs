@@ -17,7 +17,7 @@ use crate::limits::LimitId;
 use crate::reservation::Reservation;
 use crate::side::Side;
 use crate::table::arena::CHUNK_BYTES;
-use crate::table::{ENTRIES_MAX, Entry, Found};
+use crate::table::{ENTRIES_MAX, Entry, EntryNo, Found};
 use crate::time::Timestamp;
 
 /// How far a batch's instant may lie in the future: clocks of one cluster agree far better, so one that differs by more
@@ -200,8 +200,14 @@ impl Engine {
         intake.took(batch.version, cargo.records.iter().map(Ready::name));
         for ready in cargo.records {
             match ready {
-                Ready::Counter(identity, counter) => self.replace_counter(identity, counter, limits, batch.read_at),
-                Ready::Reservation(name, reservation) => self.replace_reservation(name, reservation, limits),
+                Ready::Counter(identity, counter) => {
+                    let no = self.replace_counter(identity, counter, limits, batch.read_at);
+                    intake.seen_mut().zip(no).into_iter().for_each(|(seen, no)| seen.add_entry(no));
+                }
+                Ready::Reservation(name, reservation) => {
+                    self.replace_reservation(name, reservation, limits);
+                    intake.seen_mut().into_iter().for_each(|seen| seen.add_reservation(name));
+                }
             }
         }
         Imported { replaced, older: batch.records.len() - replaced }
@@ -213,15 +219,14 @@ impl Engine {
         counter: Option<ReadyCounter>,
         limits: &[LimitId],
         read_at: Timestamp,
-    ) {
+    ) -> Option<EntryNo> {
         if let Some(Found { no, .. }) = self.table.find(identity) {
             self.remove(no);
         }
-        if let Some(ReadyCounter { limit, state }) = counter {
-            let whole_at_us = state.whole_at_us(read_at);
-            let words = state.store(&mut self.side);
-            self.enter(identity, Entry { limit: limits[limit], words }, whole_at_us);
-        }
+        let ReadyCounter { limit, state } = counter?;
+        let whole_at_us = state.whole_at_us(read_at);
+        let words = state.store(&mut self.side);
+        Some(self.enter(identity, Entry { limit: limits[limit], words }, whole_at_us))
     }
 
     fn replace_reservation(&mut self, name: Identity, reservation: Option<Box<ReservationState>>, limits: &[LimitId]) {

@@ -26,8 +26,8 @@ pub(super) enum Effect {
     Converted,
     /// It gave units back.
     Refunded,
-    /// It took units.
-    Charged,
+    /// It took so many units.
+    Charged(u64),
 }
 
 impl Effect {
@@ -35,8 +35,12 @@ impl Effect {
         match (cost, charged) {
             (0, _) => Effect::Nothing,
             (_, 0) => Effect::Converted,
-            _ => Effect::Charged,
+            _ => Effect::Charged(charged),
         }
+    }
+
+    fn units(self) -> u64 {
+        if let Effect::Charged(units) = self { units } else { 0 }
     }
 }
 
@@ -85,17 +89,20 @@ impl Engine {
     #[inline(always)]
     pub(super) fn conclude<C: Counter>(&mut self, standing: Standing<C>, effect: Effect) {
         let Standing { identity, limit, found, counter } = standing;
-        match (found, effect) {
-            (None, Effect::Charged) => self.insert(identity, limit, counter),
+        let kept = match (found, effect) {
+            (None, Effect::Charged(_)) => Some(self.insert(identity, limit, counter)),
             (None, _) => return,
-            (Some(found), Effect::Charged) => self.rewrite(found, limit, counter, Fullness::NotSooner),
+            (Some(found), Effect::Charged(_)) => self.rewrite(found, limit, counter, Fullness::NotSooner),
             (Some(found), Effect::Refunded) => self.rewrite(found, limit, counter, Fullness::MaybeSooner),
             (Some(found), Effect::Converted) if found.entry.limit != limit => {
-                self.rewrite(found, limit, counter, Fullness::MaybeSooner);
+                self.rewrite(found, limit, counter, Fullness::MaybeSooner)
             }
             (Some(found), _) => return counter.leave(found.entry.words, &mut self.side),
+        };
+        match kept {
+            Some(no) => self.outflow.note_entry(no, effect.units()),
+            None => self.outflow.note(Name::Counter(identity), effect.units()),
         }
-        self.outflow.note(Name::Counter(identity));
     }
 
     /// Keeps a charge of `charged` units if there is room for it, else undoes it.
@@ -147,29 +154,33 @@ impl Engine {
         self.table.len() + keys <= ENTRIES_MAX && (!grows || self.bytes() + more <= self.bounds.bytes_max)
     }
 
-    fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) {
+    fn insert<C: Counter>(&mut self, identity: Identity, limit: LimitId, counter: C) -> EntryNo {
         let whole_at_us = counter.whole_at_us(self.latest);
         let words = counter.store(None, &mut self.side);
-        self.enter(identity, Entry { limit, words }, whole_at_us);
+        self.enter(identity, Entry { limit, words }, whole_at_us)
     }
 
     /// Makes an entry that is forgotten once `whole_at_us` has passed.
-    pub(super) fn enter(&mut self, identity: Identity, entry: Entry, whole_at_us: u64) {
+    pub(super) fn enter(&mut self, identity: Identity, entry: Entry, whole_at_us: u64) -> EntryNo {
         self.limits.enter(entry.limit);
         let no = self.table.insert(identity, entry);
         self.wheel.arm(&mut self.table.arena, no, whole_at_us);
+        no
     }
 
+    /// Writes an entry, or removes it if it is whole. Says which entry there is now.
     #[inline(always)]
-    fn rewrite<C: Counter>(&mut self, found: Found, limit: LimitId, counter: C, fullness: Fullness) {
+    fn rewrite<C: Counter>(&mut self, found: Found, limit: LimitId, counter: C, fullness: Fullness) -> Option<EntryNo> {
         if counter.is_whole() {
-            return self.remove(found.no);
+            self.remove(found.no);
+            return None;
         }
         if fullness == Fullness::MaybeSooner || found.entry.limit != limit {
             self.rearm(found.no, counter.whole_at_us(self.latest));
         }
         let words = counter.store(Some(found.entry.words), &mut self.side);
         self.replace(found, Entry { limit, words });
+        Some(found.no)
     }
 
     pub(super) fn rearm(&mut self, no: EntryNo, whole_at_us: u64) {

@@ -46,7 +46,7 @@ impl Engine {
             self.limits.hold(limit);
             let kept = Reservation { counter: identity, limit, charged, charged_at: now, decision, until_us };
             self.reservations.insert(reservation, kept);
-            self.outflow.note(Name::Reservation(reservation));
+            self.outflow.note(Name::Reservation(reservation), 0);
         }
         Ok(decision)
     }
@@ -66,7 +66,7 @@ impl Engine {
             engine.correct(standing, known, actual)
         })?;
         self.end_reservation(reservation);
-        self.outflow.note(Name::Reservation(reservation));
+        self.outflow.note(Name::Reservation(reservation), 0);
         Ok(Some(settled))
     }
 
@@ -87,7 +87,7 @@ impl Engine {
         for name in self.reservations.of_counter(counter) {
             was_live |= self.reservations.get(name, now).is_some();
             self.end_reservation(name);
-            self.outflow.note(Name::Reservation(name));
+            self.outflow.note(Name::Reservation(name), 0);
         }
         was_live
     }
@@ -133,7 +133,7 @@ impl Engine {
             self.conclude(standing, Effect::Nothing);
             return room.map(|()| settled);
         }
-        self.conclude(standing, if changed > 0 { Effect::Charged } else { Effect::Refunded });
+        self.conclude(standing, if changed > 0 { Effect::Charged(changed) } else { Effect::Refunded });
         Ok(settled)
     }
 }

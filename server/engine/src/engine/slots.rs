@@ -35,7 +35,7 @@ impl Engine {
         });
         self.limits.count(limit, Outcome::of_call(&slots, |slots| slots.allowed));
         if slots.is_ok_and(|slots| slots.allowed) {
-            self.outflow.note(Name::Counter(identity));
+            self.outflow.note(Name::Counter(identity), cost);
         }
         slots
     }
@@ -48,7 +48,7 @@ impl Engine {
         let released = Released { released: holders.remove(holder), in_use: holders.in_use() };
         self.keep_holders(found, found.entry.limit, holders);
         if released.released {
-            self.outflow.note(Name::Counter(identity));
+            self.outflow.note(Name::Counter(identity), 0);
         }
         released
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::record::{BATCH_RECORDS_MAX, Name};
+use super::seen::Seen;
 use super::version::Version;
 
 /// Records whose versions one intake remembers: some fifteen megabytes, forgotten in some ten milliseconds.
@@ -25,10 +26,12 @@ pub struct Intake {
     arrival: Arrival,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Arrival {
     InOrder,
     AnyOrder,
+    /// In order, and what was brought is remembered.
+    Refill(Seen),
 }
 
 impl Intake {
@@ -40,6 +43,18 @@ impl Intake {
     /// For batches that may overtake each other. At most [`VERSIONS_MAX`] records between two [`settle`](Intake::settle)s.
     pub fn in_any_order() -> Intake {
         Intake { arrival: Arrival::AnyOrder, ..Intake::in_order() }
+    }
+
+    /// For batches that arrive in order, and make a range anew of which something older may be there.
+    ///
+    /// Remembers what it was brought, a bit a key, until [`refilled`](Intake::refilled).
+    pub fn refill() -> Intake {
+        Intake { arrival: Arrival::Refill(Seen::default()), ..Intake::in_order() }
+    }
+
+    /// Says that a refill is over: what it did not bring is discarded, and need not be told apart any more.
+    pub fn refilled(&mut self) {
+        self.arrival = Arrival::InOrder;
     }
 
     /// Says that every batch up to `through` has arrived: what comes of those is old from now on, and need not be
@@ -56,9 +71,19 @@ impl Intake {
         self.newer.len()
     }
 
-    /// Bytes of the tree, whose nodes are two thirds full on average.
+    /// Bytes of what is remembered. Trees' nodes are two thirds full on average.
     pub fn bytes(&self) -> usize {
-        self.newer.len() * size_of::<(Name, Version)>() * 3 / 2
+        let seen = if let Arrival::Refill(seen) = &self.arrival { seen.bytes() } else { 0 };
+        self.newer.len() * size_of::<(Name, Version)>() * 3 / 2 + seen
+    }
+
+    /// What a refill was brought.
+    pub(crate) fn seen(&self) -> Option<&Seen> {
+        if let Arrival::Refill(seen) = &self.arrival { Some(seen) } else { None }
+    }
+
+    pub(crate) fn seen_mut(&mut self) -> Option<&mut Seen> {
+        if let Arrival::Refill(seen) = &mut self.arrival { Some(seen) } else { None }
     }
 
     /// Whether a batch says something that is not known to be old.
@@ -71,13 +96,13 @@ impl Intake {
     }
 
     pub(crate) fn has_room(&self, records: usize) -> bool {
-        self.arrival == Arrival::InOrder || self.newer.len() + records <= VERSIONS_MAX
+        !matches!(self.arrival, Arrival::AnyOrder) || self.newer.len() + records <= VERSIONS_MAX
     }
 
     /// Remembers that a batch has been taken in.
     pub(crate) fn took(&mut self, version: Version, names: impl Iterator<Item = Name>) {
-        match self.arrival {
-            Arrival::InOrder => self.settle(version),
+        match &self.arrival {
+            Arrival::InOrder | Arrival::Refill(_) => self.settle(version),
             Arrival::AnyOrder => self.newer.extend(names.map(|name| (name, version))),
         }
     }

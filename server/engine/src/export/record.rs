@@ -84,6 +84,19 @@ pub(crate) enum Name {
     Reservation(Identity),
 }
 
+impl Name {
+    /// The place on the ring of the key that it speaks of.
+    pub(crate) fn placement(self) -> u64 {
+        self.identity().placement
+    }
+
+    pub(crate) fn identity(self) -> Identity {
+        match self {
+            Name::Counter(identity) | Name::Reservation(identity) => identity,
+        }
+    }
+}
+
 impl Record {
     /// The place on the ring of the key that it speaks of.
     pub fn placement(&self) -> u64 {

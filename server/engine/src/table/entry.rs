@@ -5,7 +5,7 @@ use crate::identity::Identity;
 use crate::limits::LimitId;
 
 /// The number of an entry, good until the entry is removed. Below 2^27.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EntryNo(pub(crate) u32);
 
 /// What an entry counts under, and its state.

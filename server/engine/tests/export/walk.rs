@@ -88,3 +88,53 @@ fn a_discarded_range_is_gone_and_its_neighbours_are_not() {
     assert_eq!(engine.keys(), 40_000 - in_lower);
     assert!(export_all(&mut engine, at(1), &lower, 1_000).iter().all(|batch| batch.records.is_empty()));
 }
+
+#[test]
+fn a_refill_forgets_what_it_did_not_bring_and_nothing_before_it_is_over() {
+    let (mut source, limit) = engine_of(1_000, Algorithm::TokenBucket);
+    let (mut replica, _) = engine_of(2_000, Algorithm::TokenBucket);
+    let reserved = |no| Identity { identity: no + 1_000_000, ..identity(no) };
+    source.reserve(at(1), identity(5), reserved(5), limit, Ask::new(1), 9_000_000).unwrap();
+    for no in 4..7 {
+        replica.reserve(at(1), identity(no), reserved(no), limit, Ask::new(1), 9_000_000).unwrap();
+    }
+    let lower = Placements::of_arcs([(u64::MAX, u64::MAX / 2)]);
+    let mut intake = Intake::refill();
+    for batch in export_all(&mut source, at(2), &lower, 100) {
+        replica.import(at(2), &mut intake, &batch).unwrap();
+    }
+    assert_eq!(replica.keys(), 2_000);
+    let mut from = Some(Cursor::START);
+    while let Some(cursor) = from {
+        from = replica.discard_unseen(&lower, &intake, cursor);
+    }
+    let in_lower = |no: &u64| lower.contains(identity(*no).placement);
+    assert_eq!(replica.keys(), 2_000 - (1_000..2_000).filter(in_lower).count());
+    let left = [4, 5, 6].map(|no| replica.reserved_at(at(2), reserved(no)).is_some());
+    assert_eq!(left, [4, 5, 6].map(|no| no == 5 || !in_lower(&no)));
+    assert!(intake.bytes() > 0);
+    intake.refilled();
+    assert_eq!(intake.bytes(), 0);
+}
+
+#[test]
+fn changes_too_many_for_one_batch_come_in_several_and_no_place_is_parted() {
+    let mut engine = Engine::new(Bounds::default());
+    let limit = Limit::new(Algorithm::SlidingLog, 50_000, Period::Micros(3_600_000_000), None).unwrap();
+    let limit = engine.intern("rule", limit).unwrap();
+    engine.follow_changes();
+    let parts = [1, 2].map(|no| [1, 2].map(|place| Identity { placement: place, identity: no }));
+    for us in 0..40_000 {
+        for identity in parts.as_flattened().iter().chain(&[3, 4].map(identity)) {
+            engine.check(at(us), *identity, limit, Ask::new(1)).unwrap();
+        }
+    }
+    let mut places = Vec::new();
+    while engine.has_changes() {
+        let batch = engine.changes(at(40_000)).unwrap();
+        places.push(batch.records.iter().map(Record::placement).collect::<Vec<_>>());
+    }
+    let sizes: Vec<usize> = places.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [4, 2], "{places:?}");
+    assert!(places.concat().is_sorted());
+}
