@@ -3,13 +3,15 @@
 //!
 //! `control` is what they agree on and how, and `peer` what they say to each other meanwhile; `errand` takes to other nodes
 //! what is about their keys; `time` is how their clocks come to show the same; `lease` is how long an owner may decide by
-//! itself; `view` is what this node tells its clients of it; `status` is what it tells people.
+//! itself; `replica` is how the next node on the ring comes to know what the owner counts; `view` is what this node tells
+//! its clients of it; `status` is what it tells people.
 
 pub mod control;
 pub mod errand;
 pub mod gateways;
 pub mod lease;
 pub mod peer;
+pub mod replica;
 pub mod status;
 pub mod time;
 pub mod view;

@@ -45,6 +45,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A batch's bytes are also what travels from an owner to a replica (`cluster::replica`).
+//!
 //! Not here: when a snapshot is taken, and which ranges of an old one still count (`node`, `cluster`).
 
 mod checked;
@@ -63,6 +65,7 @@ mod tests;
 pub use error::{Fault, ReadError, WriteError};
 pub use fingerprint::Fingerprint;
 pub use reader::{Snapshot, read};
+pub(crate) use wire::{decode, encode};
 pub use writer::{Writer, Written, write};
 
 #[cfg(doc)]

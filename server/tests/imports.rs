@@ -34,6 +34,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "rules::publish",
             "rules::text",
             "shard",
+            "snapshot",
             "tokens",
         ],
     ),

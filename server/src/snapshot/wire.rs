@@ -45,10 +45,10 @@ enum WireRecord {
 type WireIdentity = [[u8; 8]; 2];
 
 /// Why bytes are no batch.
-type Reason = String;
+pub(crate) type Reason = String;
 
 /// A batch's bytes. Past [`CLAIMED_BYTES_MAX`] it still says how long they are: the writer's bound is smaller.
-pub(super) fn encode(batch: &Batch) -> Vec<u8> {
+pub(crate) fn encode(batch: &Batch) -> Vec<u8> {
     let wire = WireBatch {
         epoch: batch.version.epoch,
         sequence: batch.version.sequence,
@@ -60,7 +60,7 @@ pub(super) fn encode(batch: &Batch) -> Vec<u8> {
 }
 
 /// The batch that `bytes` are, all of them.
-pub(super) fn decode(bytes: &[u8]) -> Result<Batch, Reason> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Batch, Reason> {
     let (wire, len): (WireBatch, usize) =
         bincode::decode_from_slice(bytes, FORMAT).map_err(|error| error.to_string())?;
     if len < bytes.len() {

@@ -112,7 +112,7 @@ impl Engine {
 
     /// Notes which keys change from now on, until [`unfollow_changes`](Engine::unfollow_changes).
     ///
-    /// Takes some two megabytes, and eight instructions of each call that charges.
+    /// Takes some two megabytes, and ten instructions of each call that charges.
     pub fn follow_changes(&mut self) {
         self.outflow.follow();
     }

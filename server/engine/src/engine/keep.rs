@@ -38,10 +38,6 @@ impl Effect {
             _ => Effect::Charged(charged),
         }
     }
-
-    fn units(self) -> u64 {
-        if let Effect::Charged(units) = self { units } else { 0 }
-    }
 }
 
 /// A counter that was looked at, and where it came from.
@@ -89,19 +85,22 @@ impl Engine {
     #[inline(always)]
     pub(super) fn conclude<C: Counter>(&mut self, standing: Standing<C>, effect: Effect) {
         let Standing { identity, limit, found, counter } = standing;
-        let kept = match (found, effect) {
-            (None, Effect::Charged(_)) => Some(self.insert(identity, limit, counter)),
-            (None, _) => return,
-            (Some(found), Effect::Charged(_)) => self.rewrite(found, limit, counter, Fullness::NotSooner),
-            (Some(found), Effect::Refunded) => self.rewrite(found, limit, counter, Fullness::MaybeSooner),
-            (Some(found), Effect::Converted) if found.entry.limit != limit => {
-                self.rewrite(found, limit, counter, Fullness::MaybeSooner)
+        match (found, effect) {
+            (None, Effect::Charged(units)) => {
+                let no = self.insert(identity, limit, counter);
+                self.outflow.note_entry(no, units);
             }
-            (Some(found), _) => return counter.leave(found.entry.words, &mut self.side),
-        };
-        match kept {
-            Some(no) => self.outflow.note_entry(no, effect.units()),
-            None => self.outflow.note(Name::Counter(identity), effect.units()),
+            (None, _) => {}
+            (Some(found), Effect::Charged(units)) => {
+                self.rewrite(identity, found, limit, counter, Fullness::NotSooner, units);
+            }
+            (Some(found), Effect::Refunded) => {
+                self.rewrite(identity, found, limit, counter, Fullness::MaybeSooner, 0);
+            }
+            (Some(found), Effect::Converted) if found.entry.limit != limit => {
+                self.rewrite(identity, found, limit, counter, Fullness::MaybeSooner, 0);
+            }
+            (Some(found), _) => counter.leave(found.entry.words, &mut self.side),
         }
     }
 
@@ -168,19 +167,27 @@ impl Engine {
         no
     }
 
-    /// Writes an entry, or removes it if it is whole. Says which entry there is now.
+    /// Writes an entry, to which `units` were charged, or removes it if it is whole.
     #[inline(always)]
-    fn rewrite<C: Counter>(&mut self, found: Found, limit: LimitId, counter: C, fullness: Fullness) -> Option<EntryNo> {
+    fn rewrite<C: Counter>(
+        &mut self,
+        identity: Identity,
+        found: Found,
+        limit: LimitId,
+        counter: C,
+        fullness: Fullness,
+        units: u64,
+    ) {
         if counter.is_whole() {
             self.remove(found.no);
-            return None;
+            return self.outflow.note(Name::Counter(identity), units);
         }
         if fullness == Fullness::MaybeSooner || found.entry.limit != limit {
             self.rearm(found.no, counter.whole_at_us(self.latest));
         }
         let words = counter.store(Some(found.entry.words), &mut self.side);
         self.replace(found, Entry { limit, words });
-        Some(found.no)
+        self.outflow.note_entry(found.no, units);
     }
 
     pub(super) fn rearm(&mut self, no: EntryNo, whole_at_us: u64) {

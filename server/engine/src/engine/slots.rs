@@ -75,7 +75,8 @@ impl Engine {
         let room = self.room_for(limit, Growth { keys: 0, heap: true });
         let mut holders = Holders::load(found.entry.words, now, &mut self.side);
         let slots = holders.acquire(now, claim, room);
-        self.keep_holders(found, limit, holders);
+        let is_allowed = slots.is_ok_and(|slots| slots.allowed);
+        self.keep_holders(found, if is_allowed { limit } else { found.entry.limit }, holders);
         slots
     }
 
