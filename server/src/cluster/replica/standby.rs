@@ -1,8 +1,10 @@
 //! The receiving end of a stream on one shard: state that is kept for the day its owner is gone.
 
 use tallyring_engine::{Cursor, Engine, ImportError, Imported, Intake, Placements, Timestamp, Version};
+use tallyring_protocol::NodeId;
 
 use super::flush::{Flush, Stage};
+use crate::cluster::lease::{Fence, Fenced};
 
 /// One stream's state in one shard's engine, beside the keys that the shard owns and within the same cap of memory.
 ///
@@ -11,8 +13,10 @@ use super::flush::{Flush, Stage};
 #[derive(Debug)]
 pub struct Standby {
     within: Placements,
-    /// Flushes of older epochs are somebody's who owns the range no more.
-    epoch_min: u64,
+    /// Whose stream it is.
+    owner: NodeId,
+    /// Who held the range last, as far as is known here.
+    fence: Fence,
     /// The last flush that was taken.
     latest: Version,
     /// The last flush that may be acknowledged.
@@ -56,13 +60,8 @@ pub struct Refusals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Its sender owns the range no more.
-    #[error("epoch {found} is over; {allowed} is the oldest that counts")]
-    Fenced {
-        /// The flush's.
-        found: u64,
-        /// The oldest that is taken.
-        allowed: u64,
-    },
+    #[error(transparent)]
+    Fenced(#[from] Fenced),
     /// A flush before it is missing: the stream goes on from [`Standby::position`].
     #[error("it follows {follows}, and {latest} is the last that has come")]
     Gap {
@@ -77,11 +76,12 @@ pub enum Refused {
 }
 
 impl Standby {
-    /// Nothing yet of what an owner has `within`, in the `epoch` in which this shard became its replica.
-    pub fn new(within: Placements, epoch: u64) -> Standby {
+    /// Nothing yet of what `owner` has `within`: who holds the range, and since when.
+    pub fn new(within: Placements, owner: Fence) -> Standby {
         Standby {
             within,
-            epoch_min: epoch,
+            owner: owner.holder,
+            fence: owner,
             latest: Version::NONE,
             position: Version::NONE,
             intake: Intake::in_order(),
@@ -116,9 +116,11 @@ impl Standby {
         self.state != Fill::Whole
     }
 
-    /// Refuses what owners of epochs before `epoch` still send: call it before a key of theirs is decided here.
-    pub fn fence(&mut self, epoch: u64) {
-        self.epoch_min = self.epoch_min.max(epoch);
+    /// Refuses what the owner still sends once `successor` has taken over: call it before a key of theirs is decided here.
+    pub fn fence(&mut self, successor: Fence) {
+        if self.fence.accepts(successor) {
+            self.fence = successor;
+        }
     }
 
     /// Everything up to here has come: what is acknowledged, and where a stream goes on after a lost connection.
@@ -156,8 +158,8 @@ impl Standby {
         if self.bug == Some(super::tests::Bug::Unfenced) {
             return Ok(());
         }
-        let (found, allowed) = (flush.version().epoch, self.epoch_min);
-        if found < allowed { Err(Refused::Fenced { found, allowed }) } else { Ok(()) }
+        let offered = Fence { epoch: flush.version().epoch, holder: self.owner };
+        if self.fence.accepts(offered) { Ok(()) } else { Err(Fenced { seen: self.fence, offered }.into()) }
     }
 
     fn reject_gap(&self, flush: &Flush) -> Result<(), Refused> {
@@ -200,7 +202,7 @@ impl Standby {
 impl Refusals {
     fn add(&mut self, refused: &Refused) {
         let count = match refused {
-            Refused::Fenced { .. } => &mut self.fenced,
+            Refused::Fenced(_) => &mut self.fenced,
             Refused::Gap { .. } => &mut self.gaps,
             Refused::Import(ImportError::TooFarAhead { .. }) => &mut self.ahead,
             Refused::Import(ImportError::Full(_) | ImportError::LimitsFull(_)) => &mut self.full,

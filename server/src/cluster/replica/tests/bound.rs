@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use tallyring_engine::*;
 use tallyring_protocol::NodeId;
 
+use crate::cluster::lease::Fence;
 use crate::cluster::replica::{Flush, Lag, Source, Standby, Waiters};
 
 const REPLICA: NodeId = NodeId(2);
@@ -61,7 +62,7 @@ impl Pair {
             owner: Engine::new(Bounds::default()),
             source: Source::default(),
             replica: Engine::new(Bounds::default()),
-            standby: Standby::new(Placements::all(), 0),
+            standby: Standby::new(Placements::all(), Fence { epoch: 0, holder: NodeId(1) }),
             waiting: Waiters::default(),
             now_us: 0,
             admitted: 0,

@@ -8,7 +8,10 @@ use tallyring_protocol::NodeId;
 
 use super::Bug;
 use super::world::{export_all, shard_of};
+use crate::cluster::lease::Fence;
 use crate::cluster::replica::{Flush, Refused, Source, Standby};
+
+const OWNER: Fence = Fence { epoch: 1, holder: NodeId(99) };
 
 pub(super) struct Link {
     node: NodeId,
@@ -24,7 +27,7 @@ pub(super) struct Link {
 impl Link {
     pub(super) fn new(node: NodeId, within: Placements, shards: usize, bug: Option<Bug>) -> Link {
         let standby = |_| {
-            let mut standby = Standby::new(within.clone(), 1);
+            let mut standby = Standby::new(within.clone(), OWNER);
             standby.bug = bug;
             standby
         };
@@ -91,7 +94,7 @@ impl Link {
 
     /// The owner is gone; what it sent arrives when somebody else owns its keys.
     pub(super) fn fail_over(&mut self, source: &mut Source, engines: &mut [Engine], now: Timestamp) {
-        self.standbys.iter_mut().for_each(|standby| standby.fence(2));
+        self.standbys.iter_mut().for_each(|standby| standby.fence(Fence { epoch: 2, holder: self.node }));
         let position = self.position();
         self.send(source);
         while let Some(bytes) = self.on_its_way.pop_front() {

@@ -1,10 +1,15 @@
 //! What a standby takes from nobody.
 
 use tallyring_engine::*;
+use tallyring_protocol::NodeId;
 
+use crate::cluster::lease::Fence;
 use crate::cluster::replica::{Flush, Refusals, Refused, Stage, Standby};
 
 const NOW_US: u64 = 1_700_000_000_000_000;
+
+const OWNER: Fence = Fence { epoch: 3, holder: NodeId(1) };
+const SUCCESSOR: Fence = Fence { epoch: 4, holder: NodeId(2) };
 
 fn flush(stage: Stage, follows: (u64, u64), version: (u64, u64)) -> Flush {
     let limit = Limit::new(Algorithm::FixedWindow, 10, Period::Micros(60_000_000), None).unwrap();
@@ -31,7 +36,7 @@ struct Replica {
 impl Replica {
     /// Whole as of 3.2.
     fn new() -> Replica {
-        let standby = Standby::new(Placements::all(), 3);
+        let standby = Standby::new(Placements::all(), OWNER);
         let mut replica = Replica { engine: Engine::new(Bounds::default()), standby };
         replica.take(0, &flush(Stage::FillBegins, (0, 0), (3, 1))).unwrap();
         replica.take(0, &flush(Stage::FillEnds, (3, 1), (3, 2))).unwrap();
@@ -53,13 +58,16 @@ impl Replica {
 }
 
 #[test]
-fn an_owner_of_before_is_refused_and_the_new_one_begins_anew() {
+fn an_owner_of_before_is_refused_until_it_holds_the_range_again() {
     let mut replica = Replica::new();
-    replica.standby.fence(4);
+    replica.standby.fence(SUCCESSOR);
     let old = replica.take(0, &flush(Stage::Goes, (3, 2), (3, 3)));
-    assert_eq!(old.unwrap_err().to_string(), "epoch 3 is over; 4 is the oldest that counts");
+    assert_eq!(
+        old.unwrap_err().to_string(),
+        "fenced: a record of node 1 under epoch 3, after node 2 held the range under epoch 4"
+    );
     assert_eq!(replica.count(), 2);
-    assert_eq!(replica.take(0, &flush(Stage::FillBegins, (0, 0), (4, 1))), Ok(1));
+    assert_eq!(replica.take(0, &flush(Stage::FillBegins, (0, 0), (5, 1))), Ok(1));
     assert_eq!((replica.count(), replica.standby.is_whole()), (1, false));
 }
 
@@ -76,14 +84,15 @@ fn a_flush_behind_one_that_is_missing_is_refused_and_one_that_came_before_is_not
 #[test]
 fn nothing_is_taken_before_a_fill_has_begun() {
     let mut engine = Engine::new(Bounds::default());
-    let mut standby = Standby::new(Placements::all(), 3);
+    let mut standby = Standby::new(Placements::all(), OWNER);
     let early = standby.take(&mut engine, Timestamp::from_micros(NOW_US), &flush(Stage::Goes, (0, 0), (3, 1)));
     assert!(matches!(early, Err(Refused::Gap { .. })));
 }
 
 #[test]
 fn a_flush_from_the_future_is_refused_counted_and_taken_when_its_time_has_come() {
-    let mut replica = Replica { engine: Engine::new(Bounds::default()), standby: Standby::new(Placements::all(), 0) };
+    let mut replica =
+        Replica { engine: Engine::new(Bounds::default()), standby: Standby::new(Placements::all(), OWNER) };
     let first = flush(Stage::FillBegins, (0, 0), (3, 1));
     let refused = replica.take(AHEAD_US_MAX + 1, &first);
     assert_eq!(refused, Err(Refused::Import(ImportError::TooFarAhead { ahead_us: AHEAD_US_MAX + 1 })));
@@ -94,7 +103,7 @@ fn a_flush_from_the_future_is_refused_counted_and_taken_when_its_time_has_come()
 #[test]
 fn a_replica_without_room_acknowledges_nothing() {
     let bounds = Bounds { bytes_max: 1, ..Bounds::default() };
-    let mut replica = Replica { engine: Engine::new(bounds), standby: Standby::new(Placements::all(), 0) };
+    let mut replica = Replica { engine: Engine::new(bounds), standby: Standby::new(Placements::all(), OWNER) };
     let refused = replica.take(0, &flush(Stage::FillBegins, (0, 0), (3, 1)));
     assert_eq!(refused, Err(Refused::Import(ImportError::Full(Full))));
     assert_eq!((replica.standby.refusals().full, replica.standby.position()), (1, Version::NONE));
