@@ -75,7 +75,7 @@ impl Shard {
                 self.answer_resp(Asked { limit, ..asked }, &reply, now, session);
             }
             elsewhere => {
-                self.forward_resp(asked, Errand::Reserve(definition, Box::new(booking)), elsewhere, now, session)
+                self.forward_resp(asked, Errand::Reserve(definition, Box::new(booking)), elsewhere, now, session);
             }
         }
     }
