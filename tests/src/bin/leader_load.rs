@@ -24,9 +24,9 @@ fn main() -> ExitCode {
     match run(&plan) {
         Ok(report) => {
             if is_json {
-                println!("{}", report.json())
+                println!("{}", report.json());
             } else {
-                println!("{report}")
+                println!("{report}");
             }
             if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }

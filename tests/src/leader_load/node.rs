@@ -58,7 +58,7 @@ impl Cluster {
         let mut cluster = Cluster { program: program.to_owned(), folder, nodes: Vec::new(), seen: Arc::new(seen) };
         for id in 1..=NODES {
             let join = cluster.nodes.first().map(|first| first.doors.peer.to_string());
-            let node = cluster.serve(id, None, join)?;
+            let node = cluster.serve(id, None, join.as_deref())?;
             cluster.nodes.push(node);
         }
         Ok(cluster)
@@ -102,7 +102,7 @@ impl Cluster {
         self.seen.silences.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn serve(&self, id: u16, doors: Option<Doors>, join: Option<String>) -> io::Result<Node> {
+    fn serve(&self, id: u16, doors: Option<Doors>, join: Option<&str>) -> io::Result<Node> {
         let mut command = Command::new(&self.program);
         command.env("TALLYRING_LOG", "info,tallyring::cluster::control::vigil=debug");
         command.args(["serve", "--log-format", "json", "--node-id", &id.to_string(), "--data"]);
