@@ -134,8 +134,8 @@ impl Node {
         let (listeners, listening, peer) = listen_at(&config).await?;
         let tokens = Arc::new(LiveTokens::new(config.tokens.clone()));
         let mut membership =
-            Membership::start(&config, data.as_ref(), listening, peer, &tokens, certificates.clone(), &clock).await?;
-        let started = Parts::start(&config, &mut membership, first, certificates, tokens, clock, listeners).await;
+            Membership::start(&config, data.as_ref(), listening, peer, &tokens, certificates.clone(), clock).await?;
+        let started = Parts::start(&config, &mut membership, first, certificates, tokens, listeners).await;
         let (parts, threads, errands) = match started {
             Ok(started) => started,
             Err(error) => {
@@ -250,11 +250,10 @@ impl Parts {
         first: First,
         certificates: Option<Arc<Certificates>>,
         tokens: Arc<LiveTokens>,
-        clock: Clock,
         listeners: Listeners,
     ) -> Result<(Parts, Vec<Thread>, Errands), StartError> {
         let (rules, later) = first.settle(membership).await?;
-        let parts = Parts::new(config, membership, rules, certificates, tokens, clock);
+        let parts = Parts::new(config, membership, rules, certificates, tokens);
         let errands = Errands::start(&parts, membership, config)?;
         match parts.start_threads(config, membership, listeners, later) {
             Ok(threads) => Ok((parts, threads, errands)),
@@ -271,8 +270,8 @@ impl Parts {
         rules: Arc<Rules>,
         certificates: Option<Arc<Certificates>>,
         tokens: Arc<LiveTokens>,
-        clock: Clock,
     ) -> Parts {
+        let clock = membership.pulse.clock().clone();
         Parts {
             seeds: membership.seeds(),
             view: Arc::new(View::new(config.node_id.id(), membership.topology())),
@@ -280,10 +279,10 @@ impl Parts {
             abroad: Arc::new(Abroad::new(ABROAD_MAX)),
             errands: Arc::default(),
             pulses: (0..config.shards.get()).map(|_| Arc::new(AtomicU64::new(clock.now_us()))).collect(),
-            timekeeper: Arc::new(Timekeeper::new(clock.clone())),
+            timekeeper: Arc::clone(membership.pulse.timekeeper()),
             clock_gauge: Arc::default(),
             clock,
-            gateways: Arc::default(),
+            gateways: Arc::clone(membership.pulse.gateways()),
             rules,
             tokens,
             certificates,
@@ -360,7 +359,7 @@ impl Parts {
         let reload = self.reload_of(config);
         let follow = membership.follow(Arc::clone(&self.view));
         let rules = Arc::clone(&self.rules);
-        let time = keep_time(Arc::clone(&self.timekeeper), Arc::clone(&self.clock_gauge));
+        let time = show_time(Arc::clone(&self.timekeeper), Arc::clone(&self.clock_gauge));
         let draining = self.draining.clone();
         spawn::thread("acceptor".into(), move || async move {
             let news = Arc::new(news);
@@ -447,15 +446,14 @@ impl Parts {
     }
 }
 
-/// How often the clock is compared with wall time.
-const KEEP_TIME_EVERY: Duration = Duration::from_secs(1);
+/// How often metrics are told how far off the clock is.
+const SHOW_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// Keeps the clock of a node, which leads a cluster of one, with wall time.
-async fn keep_time(timekeeper: Arc<Timekeeper>, gauge: Arc<ClockGauge>) {
+/// Tells metrics how far off the clock is.
+async fn show_time(timekeeper: Arc<Timekeeper>, gauge: Arc<ClockGauge>) {
     loop {
-        timekeeper.lead();
         gauge.note(timekeeper.deviation().behind_us);
-        tokio::time::sleep(KEEP_TIME_EVERY).await;
+        tokio::time::sleep(SHOW_TIME_EVERY).await;
     }
 }
 

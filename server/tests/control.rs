@@ -19,6 +19,7 @@ use tallyring::cluster::control::raft::store::Store;
 use tallyring::cluster::control::state::{FEATURE_LEVEL, State};
 use tallyring::cluster::control::timing::Timing;
 use tallyring::cluster::control::{Control, ControlError, ControlSetup};
+use tallyring::cluster::pulse::Pulse;
 use tallyring::sys::clock::Clock;
 use tallyring::sys::net::Bound;
 use tallyring::sys::spawn::Thread;
@@ -80,7 +81,7 @@ impl Node {
             certificates: None,
             token: start.token.into(),
             tokens: Arc::new(LiveTokens::new(Tokens { peer: vec![TokenHash::of("p")], ..Tokens::default() })),
-            clock: Clock::start(),
+            pulse: Pulse::new(Clock::start()),
             timing: Timing::default(),
             draining: draining.clone(),
         };

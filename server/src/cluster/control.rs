@@ -48,14 +48,16 @@ use self::outcome::Outcome;
 use self::raft::Raft;
 use self::raft::log::Log;
 use self::raft::machine::Machine;
-use self::raft::network::{Acks, Network};
+use self::raft::network::Network;
 use self::raft::store::{Store, StoreError};
 use self::state::State;
 use self::timing::Timing;
 use self::vigil::{Leaderless, Vigil};
 use super::errand::Guests;
+use super::heard::Heard;
 use super::peer::hello::Introduction;
 use super::peer::reception;
+use super::pulse::{Caller, Pulse};
 use crate::entrance::tls::Certificates;
 use crate::observe::control::{self as tally, ControlTally};
 use crate::sys::clock::Clock;
@@ -84,8 +86,8 @@ pub struct ControlSetup {
     pub token: Arc<str>,
     /// What other nodes have to say.
     pub tokens: Arc<LiveTokens>,
-    /// Dates changes.
-    pub clock: Clock,
+    /// Its clock, which dates changes and is kept with the leader's, and who else has gateways.
+    pub pulse: Pulse,
     /// How long it waits for what.
     pub timing: Timing,
     /// When it ends.
@@ -175,7 +177,7 @@ impl Control {
         let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
         let (stands, standings) = watch::channel(Standing::default());
         let (begun, has_begun) = oneshot::channel();
-        let (clock, places) = (setup.clock.clone(), Arc::new(Semaphore::new(PROPOSALS_MAX)));
+        let (clock, places) = (setup.pulse.clock().clone(), Arc::new(Semaphore::new(PROPOSALS_MAX)));
         let vigil = Vigil::new(setup.timing.election_min);
         let hears = vigil.clone();
         let thread =
@@ -301,8 +303,8 @@ async fn run(
     if let Err(error) = spawn::hurry() {
         tracing::debug!(%error, "the control plane has no precedence over other threads");
     }
-    let ControlSetup { store, member, beginning, listener, guests, clock, timing, draining, .. } = setup;
-    let acks = Acks::default();
+    let ControlSetup { store, member, beginning, listener, guests, pulse, timing, draining, .. } = setup;
+    let acks = Heard::default();
     let network = Network::new(introduction.clone(), acks.clone(), timing.heartbeat);
     let is_lasting = store.is_lasting();
     let config = Arc::new(timing.raft_config());
@@ -314,10 +316,13 @@ async fn run(
         Ok(listener) => listener,
         Err(error) => return drop(begun.send(Err(BeginError::Broken(error.to_string())))),
     };
+    let clock = pulse.clock().clone();
+    let caller = Caller { pulse: pulse.clone(), introduction: introduction.clone(), standings: stands.subscribe() };
     let desk = Desk {
         raft: raft.clone(),
         introduction: introduction.clone(),
         acks: acks.clone(),
+        pulse,
         timing,
         is_lasting,
         vigil: vigil.clone(),
@@ -329,12 +334,13 @@ async fn run(
     let is_in = tokio::select! {
         biased;
         () = draining.cancelled() => Err(BeginError::Stopped),
-        is_in = begin::begin(&desk, &member, &beginning, &clock) => is_in,
+        is_in = begin(&desk, &caller, &member, &beginning) => is_in,
     };
     let goes_on = is_in.is_ok();
     if begun.send(is_in).is_ok() && goes_on {
         tokio::spawn(begin::announce(desk.clone(), member, clock, draining.clone()));
         tokio::spawn(farewell::watch(desk.clone(), draining.clone()));
+        tokio::spawn(caller.run(draining.clone()));
         tokio::select! {
             biased;
             () = draining.cancelled() => {}
@@ -345,6 +351,13 @@ async fn run(
     if let Err(error) = raft.shutdown().await {
         tracing::error!(%error, "the control plane has not ended in order");
     }
+}
+
+/// Brings the node into a cluster, and its clock to the cluster's time.
+async fn begin(desk: &Desk, caller: &Caller, member: &Member, beginning: &Beginning) -> Result<(), BeginError> {
+    begin::begin(desk, member, beginning, desk.pulse.clock()).await?;
+    caller.begin().await;
+    Ok(())
 }
 
 async fn answer_proposals(desk: Desk, mut proposed: mpsc::Receiver<Proposal>) {

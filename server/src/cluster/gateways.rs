@@ -59,9 +59,12 @@ impl Gateways {
         }
     }
 
-    /// Another node is down, or has left: its gateways are alive where they connect next.
-    pub fn forget(&self, node: NodeId) {
-        if self.elsewhere.lock().remove(&node).is_some() {
+    /// Forgets what other nodes have told that are down, or have left: their gateways are alive where they connect next.
+    pub fn retain(&self, is_alive: impl Fn(NodeId) -> bool) {
+        let mut elsewhere = self.elsewhere.lock();
+        let before = elsewhere.len();
+        elsewhere.retain(|node, _| is_alive(*node));
+        if elsewhere.len() < before {
             self.changed.notify_one();
         }
     }
@@ -111,8 +114,7 @@ mod tests {
         assert_eq!((gateways.live(), gateways.census()), (4, Census::of([1, 2])));
         gateways.hear(NodeId(3), Census::of([3]));
         assert_eq!(gateways.live(), 3, "the later word counts");
-        gateways.forget(NodeId(2));
-        gateways.forget(NodeId(3));
+        gateways.retain(|_| false);
         assert_eq!(gateways.live(), 2);
     }
 
@@ -121,9 +123,9 @@ mod tests {
         let gateways = Gateways::default();
         gateways.hear(NodeId(2), Census::of([2]));
         gateways.changed().await;
-        gateways.forget(NodeId(2));
+        gateways.retain(|node| node == NodeId(3));
         gateways.changed().await;
-        gateways.forget(NodeId(2));
+        gateways.retain(|_| false);
         let news = tokio::time::timeout(std::time::Duration::ZERO, gateways.changed()).await;
         assert!(news.is_err(), "nothing has changed");
     }

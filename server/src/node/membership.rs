@@ -15,6 +15,7 @@ use crate::cluster::control::state::FEATURE_LEVEL;
 use crate::cluster::control::timing::Timing;
 use crate::cluster::control::{Control, ControlError, ControlSetup};
 use crate::cluster::errand::{GUESTS_MAX, Guest};
+use crate::cluster::pulse::Pulse;
 use crate::cluster::view::View;
 use crate::config::{Config, Host};
 use crate::data::Data;
@@ -38,6 +39,7 @@ pub(super) struct Listening {
 #[derive(Debug)]
 pub(super) struct Membership {
     pub(super) control: Control,
+    pub(super) pulse: Pulse,
     member: Member,
     /// Calls of other nodes that are for errands; taken by whoever does those.
     guests: Option<mpsc::Receiver<Guest>>,
@@ -58,11 +60,11 @@ impl Membership {
         peer: Bound,
         tokens: &Arc<LiveTokens>,
         certificates: Option<Arc<Certificates>>,
-        clock: &Clock,
+        clock: Clock,
     ) -> Result<Membership, ControlError> {
         let member = member(config, listening);
         let (guests, called) = mpsc::channel(GUESTS_MAX);
-        let draining = CancellationToken::new();
+        let (draining, pulse) = (CancellationToken::new(), Pulse::new(clock));
         let setup = ControlSetup {
             store: data.map_or_else(|| Ok(Store::in_memory()), |data| Store::open(data.folder()))?,
             member: member.clone(),
@@ -72,12 +74,12 @@ impl Membership {
             certificates,
             token: config.peer_token.as_ref().map_or_else(|| "".into(), |token| token.reveal()),
             tokens: Arc::clone(tokens),
-            clock: clock.clone(),
+            pulse: pulse.clone(),
             timing: Timing::default(),
             draining: draining.clone(),
         };
         let (control, thread) = Control::start(setup).await?;
-        Ok(Membership { control, member, guests: Some(called), thread, draining })
+        Ok(Membership { control, pulse, member, guests: Some(called), thread, draining })
     }
 
     /// The calls of other nodes that are for errands.

@@ -19,6 +19,7 @@ use crate::cluster::control::packed::Packed;
 use crate::cluster::control::raft::store::Store;
 use crate::cluster::control::state::FEATURE_LEVEL;
 use crate::cluster::control::timing::Timing;
+use crate::cluster::pulse::Pulse;
 use crate::sys::clock::Clock;
 use crate::sys::net::Bound;
 
@@ -85,7 +86,7 @@ async fn control(store: Store) -> (Control, CancellationToken) {
         certificates: None,
         token: "".into(),
         tokens: Arc::default(),
-        clock: clock(),
+        pulse: Pulse::new(clock()),
         timing: Timing::default(),
         draining: draining.clone(),
     };

@@ -16,6 +16,7 @@ use tallyring::cluster::control::raft::store::Store;
 use tallyring::cluster::control::state::FEATURE_LEVEL;
 use tallyring::cluster::control::timing::Timing;
 use tallyring::cluster::control::{Control, ControlSetup};
+use tallyring::cluster::pulse::Pulse;
 use tallyring::sys::clock::Clock;
 use tallyring::sys::net::Bound;
 use tallyring::sys::random;
@@ -115,7 +116,7 @@ async fn live(node: u64, disk: Disk, world: World) -> turmoil::Result {
         certificates: None,
         token: "".into(),
         tokens: Arc::new(LiveTokens::default()),
-        clock: Clock::start(),
+        pulse: Pulse::new(Clock::start()),
         timing: Timing::default(),
         draining: CancellationToken::new(),
     };

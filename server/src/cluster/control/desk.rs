@@ -10,23 +10,25 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::change::{Change, What};
 use super::outcome::{Outcome, Refusal};
-use super::raft::network::Acks;
 use super::raft::{Raft, Types};
 use super::timing::Timing;
 use super::vigil::Vigil;
 use super::voters;
 use crate::cluster::errand::{Guest, Guests};
+use crate::cluster::heard::Heard;
 use crate::cluster::peer::hello::Introduction;
 use crate::cluster::peer::line::{CallError, Line};
 use crate::cluster::peer::message::{Answer, Ask, Proposed, Whereabouts};
 use crate::cluster::peer::reception::Host;
+use crate::cluster::pulse::Pulse;
 
 /// A node's desk.
 #[derive(Clone)]
 pub struct Desk {
     pub(super) raft: Raft,
     pub(super) introduction: Introduction,
-    pub(super) acks: Acks,
+    pub(super) acks: Heard,
+    pub(super) pulse: Pulse,
     pub(super) timing: Timing,
     /// Whether what this node promises outlives its process.
     pub(super) is_lasting: bool,
@@ -62,12 +64,16 @@ pub enum ProposeError {
 }
 
 impl Host for Desk {
-    async fn answer(&self, ask: Ask) -> Answer {
+    async fn answer(&self, from: NodeId, ask: Ask) -> Answer {
         match ask {
             Ask::Append(request) => Answer::Append(self.append(request).await),
             Ask::Vote(request) => Answer::Vote(self.raft.vote(request).await),
             Ask::Snapshot(request) => Answer::Snapshot(self.raft.install_snapshot(request).await),
             Ask::Propose(change) => Answer::Propose(self.propose_here(change).await),
+            Ask::Pulse(census) => {
+                let is_member = self.introduction.states.borrow().members().contains_key(&from);
+                Answer::Pulse(self.pulse.answer(is_member.then_some(from), census))
+            }
         }
     }
 

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::member::Member;
 use super::raft::Raft;
-use super::raft::network::Acks;
 use super::voters;
+use crate::cluster::heard::Heard;
 
 /// Entries that a listener may be behind and still be made a voter: it catches up while the change is agreed on.
 const BEHIND_MAX: u64 = 16;
@@ -69,7 +69,7 @@ pub fn next_step(members: &BTreeMap<NodeId, Member>, roll: &Roll, is_current: im
 pub async fn run(
     raft: Raft,
     states: tokio::sync::watch::Receiver<std::sync::Arc<super::state::State>>,
-    acks: Acks,
+    acks: Heard,
     draining: CancellationToken,
 ) {
     let mut metrics = raft.metrics();

@@ -11,6 +11,7 @@ use tallyring_protocol::NodeId;
 use crate::cluster::control::change::Change;
 use crate::cluster::control::outcome::Outcome;
 use crate::cluster::control::raft::Types;
+use crate::cluster::gateways::census::Census;
 
 /// A question.
 #[derive(Debug, Serialize, Deserialize)]
@@ -23,6 +24,8 @@ pub enum Ask {
     Snapshot(InstallSnapshotRequest<Types>),
     /// Let everybody agree on this.
     Propose(Change),
+    /// I am here, and these gateways are connected to me. What time is it, and which are connected to you?
+    Pulse(Census),
 }
 
 /// An answer, of the same name as its question.
@@ -36,6 +39,8 @@ pub enum Answer {
     Snapshot(Result<InstallSnapshotResponse<u64>, RaftError<u64, InstallSnapshotError>>),
     /// To [`Ask::Propose`].
     Propose(Proposed),
+    /// To [`Ask::Pulse`].
+    Pulse(Vital),
 }
 
 /// What became of a proposal at the node that was asked.
@@ -47,6 +52,15 @@ pub enum Proposed {
     NotLeader(Option<Whereabouts>),
     /// Nobody knows what will become of it: ask again, under the same id.
     Unknown,
+}
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Vital {
+    /// What its clock shows, in microseconds since the Unix epoch.
+    pub now_us: u64,
+    /// The gateways that are connected to it.
+    pub census: Census,
 }
 
 /// Where a node is.

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use tallyring_protocol::NodeId;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -19,8 +20,8 @@ use crate::sys::net::{self, Parcel, Stream, TcpListener, TcpStream};
 
 /// Who answers questions.
 pub trait Host: Clone + Send + Sync + 'static {
-    /// The answer to a question.
-    fn answer(&self, ask: Ask) -> impl Future<Output = Answer> + Send;
+    /// The answer to a question of `from`.
+    fn answer(&self, from: NodeId, ask: Ask) -> impl Future<Output = Answer> + Send;
 
     /// Takes a call over that is for errands, and was greeted.
     fn take_over(&self, guest: Guest);
@@ -81,7 +82,7 @@ async fn serve(stream: TcpStream, introduction: &Introduction, host: impl Host) 
     }
     loop {
         let ask = in_time(IDLE_TIMEOUT, frame::read(&mut stream)).await?;
-        let answer = host.answer(ask).await;
+        let answer = host.answer(hello.from, ask).await;
         in_time(WRITE_TIMEOUT, frame::write(&mut stream, &answer)).await?;
     }
 }

@@ -1,7 +1,5 @@
 //! The other nodes as openraft calls them: a line for each stream of questions.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use openraft::BasicNode;
@@ -11,46 +9,26 @@ use openraft::raft::{
     AppendEntriesRequest, AppendEntriesResponse, InstallSnapshotRequest, InstallSnapshotResponse, VoteRequest,
     VoteResponse,
 };
-use parking_lot::Mutex;
 use tallyring_protocol::NodeId;
-use tokio::time::Instant;
 
 use super::Types;
+use crate::cluster::heard::Heard;
 use crate::cluster::peer::hello::Introduction;
 use crate::cluster::peer::line::{CallError, Line};
 use crate::cluster::peer::message::{Answer, Ask};
-
-/// When each node last answered a call of this one as its leader.
-#[derive(Clone, Debug, Default)]
-pub struct Acks(Arc<Mutex<BTreeMap<NodeId, Instant>>>);
-
-impl Acks {
-    /// Whether a node has answered within this time.
-    pub fn is_alive(&self, node: NodeId, within: Duration) -> bool {
-        self.0.lock().get(&node).is_some_and(|at| at.elapsed() <= within)
-    }
-
-    fn note(&self, node: u64) {
-        self.0.lock().insert(NodeId(node), Instant::now());
-    }
-
-    /// Forgets everybody that is no member.
-    pub fn retain(&self, is_member: impl Fn(NodeId) -> bool) {
-        self.0.lock().retain(|node, _| is_member(*node));
-    }
-}
 
 /// Opens lines.
 #[derive(Clone, Debug)]
 pub struct Network {
     introduction: Introduction,
-    acks: Acks,
+    /// Who answered this node as its leader.
+    acks: Heard,
     heartbeat: Duration,
 }
 
 impl Network {
     /// Lines on which this node introduces itself; who answers is noted.
-    pub fn new(introduction: Introduction, acks: Acks, heartbeat: Duration) -> Network {
+    pub fn new(introduction: Introduction, acks: Heard, heartbeat: Duration) -> Network {
         Network { introduction, acks, heartbeat }
     }
 }
@@ -69,7 +47,7 @@ impl RaftNetworkFactory<Types> for Network {
 pub struct Peer {
     line: Line,
     target: u64,
-    acks: Acks,
+    acks: Heard,
     heartbeat: Duration,
 }
 
@@ -107,7 +85,7 @@ impl RaftNetwork<Types> for Peer {
     ) -> Result<AppendEntriesResponse<u64>, CallFailed> {
         let take = |answer| if let Answer::Append(answer) = answer { Some(answer) } else { None };
         let answer = self.ask(&Ask::Append(request), &option, take).await?;
-        self.acks.note(self.target);
+        self.acks.note(NodeId(self.target));
         Ok(answer)
     }
 
@@ -118,7 +96,7 @@ impl RaftNetwork<Types> for Peer {
     ) -> Result<InstallSnapshotResponse<u64>, CallFailed<InstallSnapshotError>> {
         let take = |answer| if let Answer::Snapshot(answer) = answer { Some(answer) } else { None };
         let answer = self.ask(&Ask::Snapshot(request), &option, take).await?;
-        self.acks.note(self.target);
+        self.acks.note(NodeId(self.target));
         Ok(answer)
     }
 
