@@ -18,6 +18,7 @@ pub mod change;
 pub mod codec;
 pub mod desk;
 mod farewell;
+mod health;
 pub mod member;
 pub mod outcome;
 pub mod packed;

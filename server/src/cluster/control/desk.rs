@@ -9,6 +9,7 @@ use tallyring_protocol::NodeId;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::change::{Change, What};
+use super::health::Healths;
 use super::outcome::{Outcome, Refusal};
 use super::raft::{Raft, Types};
 use super::timing::Timing;
@@ -21,6 +22,7 @@ use crate::cluster::peer::line::{CallError, Line};
 use crate::cluster::peer::message::{Answer, Ask, Proposed, Whereabouts};
 use crate::cluster::peer::reception::Host;
 use crate::cluster::pulse::Pulse;
+use crate::sys::defect::{self, Defect};
 
 /// A node's desk.
 #[derive(Clone)]
@@ -121,7 +123,7 @@ impl Desk {
             if left.is_zero() {
                 break;
             }
-            match self.ask_around(change, Some(seed), left.min(self.timing.proposal)).await {
+            match self.ask_around(change, Some(seed), left.min(HOP_TIMEOUT_MAX)).await {
                 Err(ProposeError::NoAnswer { last: reason, .. }) => last = reason,
                 answered => return answered,
             }
@@ -184,6 +186,9 @@ impl Desk {
         if let Some(refusal) = self.objection(&change.what) {
             return Proposed::Agreed(Outcome::Refused(refusal));
         }
+        if self.comes_too_early(&change.what).await {
+            return Proposed::Unknown;
+        }
         match timeout(self.timing.proposal, self.raft.client_write(change)).await {
             Ok(Ok(written)) => Proposed::Agreed(written.data),
             Ok(Err(RaftError::APIError(ClientWriteError::ForwardToLeader(leader)))) => {
@@ -196,6 +201,25 @@ impl Desk {
             }
             Err(_) => Proposed::Unknown,
         }
+    }
+
+    /// Whether a node joins under a number that still votes, or is sent the log, for one that has left. It has forgotten
+    /// what that one promised, and must not vote in its place: it waits until the steward has struck the other one.
+    async fn comes_too_early(&self, what: &What) -> bool {
+        let What::Join(member) = what else { return false };
+        let is_listed = {
+            let metrics = self.raft.metrics();
+            let metrics = metrics.borrow();
+            let roll = metrics.membership_config.membership();
+            metrics.state == ServerState::Leader && roll.get_node(&member.id.0).is_some()
+        };
+        let has_begun = self.introduction.states.borrow().cluster().is_some();
+        if !is_listed || !has_begun || defect::has(Defect::VotesInPlaceOfAnother) {
+            return false;
+        }
+        // A leader that has not applied all that was agreed on before it led would take the other one for a member still.
+        let is_up_to_date = timeout(HOP_TIMEOUT_MAX, self.raft.ensure_linearizable()).await;
+        !matches!(is_up_to_date, Ok(Ok(_))) || !self.introduction.states.borrow().members().contains_key(&member.id)
     }
 
     /// What a leader alone can know against a change.
@@ -223,10 +247,10 @@ impl Desk {
         let mut members = self.introduction.states.borrow().members().clone();
         members.remove(id)?;
         let voting = metrics.membership_config.voter_ids().map(NodeId).filter(|voter| voter != id).collect();
-        let voters = voters::wanted(&members, &voting);
         let me = self.introduction.identity.node;
-        let lately = 2 * self.timing.election_max;
-        let alive = voters.iter().filter(|voter| **voter == me || self.acks.is_alive(**voter, lately)).count();
+        let healths = Healths { me, acks: &self.acks, voting: &voting, leads_for: Duration::ZERO };
+        let voters = voters::wanted(&members, &voting, |id| healths.of(id));
+        let alive = voters::answering(&voters, |id| healths.of(id));
         (alive <= voters.len() / 2).then_some(Refusal::NoQuorum { id: *id, alive, voters: voters.len() })
     }
 }

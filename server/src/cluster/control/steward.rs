@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use openraft::{BasicNode, ChangeMembers, ServerState};
 use tallyring_protocol::NodeId;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::health::Healths;
 use super::member::Member;
 use super::raft::Raft;
-use super::voters;
+use super::voters::{self, Health};
 use crate::cluster::heard::Heard;
 
 /// Entries that a listener may be behind and still be made a voter: it catches up while the change is agreed on.
@@ -49,7 +51,15 @@ pub enum Step {
 
 /// The next step from a roll to what the members want; `None` = there is nothing to do, or not yet. `is_current` says of a
 /// member that it has the log, nearly.
-pub fn next_step(members: &BTreeMap<NodeId, Member>, roll: &Roll, is_current: impl Fn(NodeId) -> bool) -> Option<Step> {
+///
+/// A change of who votes is begun only if a majority of those who do, and of those who will, answers: one that cannot be
+/// agreed on would be in the way of every other change.
+pub fn next_step(
+    members: &BTreeMap<NodeId, Member>,
+    roll: &Roll,
+    is_current: impl Fn(NodeId) -> bool,
+    health: impl Fn(NodeId) -> Health,
+) -> Option<Step> {
     let unlisted = members.values().find(|member| roll.listed.get(&member.id) != Some(&member.addresses.peer));
     if let Some(member) = unlisted {
         return Some(Step::List(member.id, member.addresses.peer.clone()));
@@ -57,9 +67,10 @@ pub fn next_step(members: &BTreeMap<NodeId, Member>, roll: &Roll, is_current: im
     let able = |id: &NodeId| roll.voting.contains(id) || is_current(*id);
     let candidates: BTreeMap<NodeId, Member> =
         members.iter().filter(|(id, _)| able(id)).map(|(id, member)| (*id, member.clone())).collect();
-    let wanted = voters::wanted(&candidates, &roll.voting);
+    let wanted = voters::wanted(&candidates, &roll.voting, &health);
     if !wanted.is_empty() && (wanted != roll.voting || roll.is_changing) {
-        return Some(Step::Elect(wanted));
+        let can_agree = [&wanted, &roll.voting].iter().all(|voters| voters::can_agree(voters, &health));
+        return can_agree.then_some(Step::Elect(wanted));
     }
     let gone = roll.listed.keys().find(|id| !members.contains_key(id) && !roll.voting.contains(id));
     gone.map(|id| Step::Strike(*id))
@@ -74,17 +85,22 @@ pub async fn run(
 ) {
     let mut metrics = raft.metrics();
     let mut states = states;
+    let mut reign = Reign::default();
     loop {
         let step = {
             let metrics = metrics.borrow_and_update();
             let state = states.borrow_and_update();
             acks.retain(|node| state.members().contains_key(&node));
             let leads = metrics.state == ServerState::Leader;
+            let since = reign.since(leads.then_some(metrics.current_term));
             let matched = |id: NodeId| metrics.replication.as_ref()?.get(&id.0)?.map(|log_id| log_id.index);
             let last = metrics.last_log_index.unwrap_or(0);
             let is_current = |id| matched(id).is_some_and(|index| index + BEHIND_MAX >= last);
             let founded = state.cluster().is_some();
-            if leads && founded { next_step(state.members(), &roll(&metrics), is_current) } else { None }
+            let roll = roll(&metrics);
+            let healths = Healths { me: NodeId(metrics.id), acks: &acks, voting: &roll.voting, leads_for: since };
+            let health = |id| healths.of(id);
+            if leads && founded { next_step(state.members(), &roll, is_current, health) } else { None }
         };
         if let Some(step) = step {
             take(&raft, step).await;
@@ -96,6 +112,20 @@ pub async fn run(
             changed = metrics.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
+    }
+}
+
+/// How long this node leads already.
+#[derive(Debug, Default)]
+struct Reign(Option<(u64, Instant)>);
+
+impl Reign {
+    /// How long, if it leads in this term.
+    fn since(&mut self, term: Option<u64>) -> Duration {
+        if self.0.map(|(term, _)| term) != term {
+            self.0 = term.map(|term| (term, Instant::now()));
+        }
+        self.0.map_or(Duration::ZERO, |(_, since)| since.elapsed())
     }
 }
 
@@ -127,6 +157,8 @@ mod tests {
     use super::super::member::{Addresses, NodeKey, Status};
     use super::*;
 
+    const WELL: Health = Health { leads: false, answers: true, is_reliable: true };
+
     fn members(ids: &[u64]) -> BTreeMap<NodeId, Member> {
         let member = |id: &u64| Member {
             id: NodeId(*id),
@@ -154,7 +186,7 @@ mod tests {
     /// Takes steps until none is left, and returns them.
     fn steps(members: &BTreeMap<NodeId, Member>, mut roll: Roll) -> (Vec<Step>, Roll) {
         let mut taken = Vec::new();
-        while let Some(step) = next_step(members, &roll, |id| roll.listed.contains_key(&id)) {
+        while let Some(step) = next_step(members, &roll, |id| roll.listed.contains_key(&id), |_| WELL) {
             assert!(taken.len() < 20, "the steward goes around in circles: {taken:?}");
             match step.clone() {
                 Step::List(id, address) => drop(roll.listed.insert(id, address)),
@@ -179,19 +211,37 @@ mod tests {
     #[test]
     fn who_has_moved_is_sent_the_log_there() {
         let moved = Roll { listed: [(NodeId(1), "old:1".into())].into(), ..roll(&[1], &[1]) };
-        assert_eq!(next_step(&members(&[1]), &moved, |_| true), Some(Step::List(NodeId(1), "n1:1".into())));
+        assert_eq!(next_step(&members(&[1]), &moved, |_| true, |_| WELL), Some(Step::List(NodeId(1), "n1:1".into())));
     }
 
     #[test]
     fn who_is_behind_does_not_vote_yet() {
         let three = members(&[1, 2, 3]);
-        assert_eq!(next_step(&three, &roll(&[1, 2, 3], &[1]), |id| id == NodeId(2)), None, "two would be no better");
-        assert_eq!(next_step(&three, &roll(&[1, 2, 3], &[1]), |_| true), Some(Step::Elect(ids(&[1, 2, 3]))));
+        assert_eq!(
+            next_step(&three, &roll(&[1, 2, 3], &[1]), |id| id == NodeId(2), |_| WELL),
+            None,
+            "two would be no better"
+        );
+        assert_eq!(next_step(&three, &roll(&[1, 2, 3], &[1]), |_| true, |_| WELL), Some(Step::Elect(ids(&[1, 2, 3]))));
     }
 
     #[test]
     fn what_a_leader_left_half_done_is_ended() {
         let half = Roll { is_changing: true, ..roll(&[1, 2, 3], &[1, 2, 3]) };
-        assert_eq!(next_step(&members(&[1, 2, 3]), &half, |_| true), Some(Step::Elect(ids(&[1, 2, 3]))));
+        assert_eq!(next_step(&members(&[1, 2, 3]), &half, |_| true, |_| WELL), Some(Step::Elect(ids(&[1, 2, 3]))));
+    }
+
+    #[test]
+    fn what_cannot_be_agreed_on_is_not_begun() {
+        let lost = Health { leads: false, answers: false, is_reliable: false };
+        let check = |lost_ones: &[u64], expect: Option<&[u64]>| {
+            let health = |id: NodeId| if lost_ones.contains(&id.0) { lost } else { WELL };
+            let found = next_step(&members(&[1, 2, 3, 4, 5]), &roll(&[1, 2, 3, 4, 5], &[1, 2, 3]), |_| true, health);
+            assert_eq!(found, expect.map(|voters| Step::Elect(ids(voters))), "without {lost_ones:?}");
+        };
+        check(&[], Some(&[1, 2, 3, 4, 5]));
+        check(&[2, 4], Some(&[1, 2, 3, 4, 5]));
+        check(&[2, 4, 5], None);
+        check(&[2, 3], None);
     }
 }

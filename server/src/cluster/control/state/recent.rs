@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::super::change::ChangeId;
 use super::super::outcome::Outcome;
+use crate::sys::defect::{self, Defect};
 
 /// Changes that are remembered. Authors give up within seconds; a thousand changes take longer.
 pub(super) const RECENT_MAX: usize = 1_024;
@@ -15,6 +16,9 @@ pub(super) struct Recent(VecDeque<(ChangeId, Outcome)>);
 impl Recent {
     /// What became of a change, if it was applied and is remembered.
     pub(super) fn outcome(&self, id: ChangeId) -> Option<&Outcome> {
+        if defect::has(Defect::AppliesTwice) {
+            return None;
+        }
         self.0.iter().rev().find(|(known, _)| *known == id).map(|(_, outcome)| outcome)
     }
 
