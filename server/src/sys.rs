@@ -5,6 +5,7 @@
 //! network that a test can cut, and gives the same trace from the same seed. Everything above is the same code in both.
 
 pub mod clock;
+pub mod defect;
 pub mod file;
 pub mod net;
 pub mod random;

@@ -11,6 +11,8 @@ pub use self::line::{Line, Pace, SLEW_PPM_MAX};
 use self::os::Boot;
 #[cfg(feature = "sim")]
 use self::sim::Boot;
+#[cfg(feature = "sim")]
+pub use self::sim::Machine;
 
 /// The node's clock: the time elapsed since boot, suspend included, along a [`Line`] that somebody may bend.
 ///
@@ -119,25 +121,91 @@ mod os {
 
 #[cfg(feature = "sim")]
 mod sim {
-    /// The simulation's clock, which moves when the simulation does.
+    use parking_lot::Mutex;
+
+    use super::{Clock, Line};
+
+    /// The simulation's clock, which moves when the simulation does; or that of a machine whose clock is wrong.
     #[derive(Clone, Copy, Debug)]
-    pub(super) struct Boot;
+    pub(super) enum Boot {
+        Right,
+        Of(&'static Machine),
+    }
+
+    /// A machine whose clock is wrong. It goes on while its node is down.
+    #[derive(Debug)]
+    pub struct Machine(Mutex<Run>);
+
+    /// How it runs since its pace changed last.
+    #[derive(Clone, Copy, Debug)]
+    struct Run {
+        since_us: u64,
+        elapsed_us: u64,
+        wrong_ppm: i64,
+        wall_ahead_us: i64,
+    }
 
     /// An arbitrary instant of 2023: traces must not depend on the day they are made.
     const STARTED_US: u64 = 1_700_000_000_000_000;
 
+    impl Machine {
+        /// A machine whose wall clock is ahead by so much.
+        pub fn ahead_by(wall_ahead_us: i64) -> Machine {
+            Machine(Mutex::new(Run { since_us: 0, elapsed_us: 0, wrong_ppm: 0, wall_ahead_us }))
+        }
+
+        /// From now on, `true_us` after the beginning, it counts time wrongly by so many parts per million.
+        pub fn run_wrong_by(&self, wrong_ppm: i64, true_us: u64) {
+            let mut run = self.0.lock();
+            *run = Run { since_us: true_us, elapsed_us: run.elapsed_us_at(true_us), wrong_ppm, ..*run };
+        }
+
+        /// Somebody sets its wall clock forward by so much; or, negative, back.
+        pub fn step_wall(&self, by_us: i64) {
+            self.0.lock().wall_ahead_us += by_us;
+        }
+    }
+
+    impl Run {
+        fn elapsed_us_at(&self, true_us: u64) -> u64 {
+            let passed_us = true_us.saturating_sub(self.since_us);
+            let wrong_us = i128::from(passed_us) * i128::from(self.wrong_ppm) / 1_000_000;
+            self.elapsed_us + passed_us.saturating_add_signed(i64::try_from(wrong_us).expect("clocks are not so wrong"))
+        }
+    }
+
+    impl Clock {
+        /// The clock of a machine, which a node starts at its wall time.
+        pub fn of(machine: &'static Machine) -> Clock {
+            let boot = Boot::Of(machine);
+            Clock::along(boot, Line::new(boot.elapsed_us(), boot.wall_us().unwrap_or(0)))
+        }
+    }
+
     impl Boot {
         pub(super) fn start() -> Boot {
-            Boot
+            Boot::Right
         }
 
         pub(super) fn elapsed_us(self) -> u64 {
-            let elapsed = turmoil::sim_elapsed().unwrap_or_default();
-            u64::try_from(elapsed.as_micros()).expect("no simulation runs for centuries")
+            match self {
+                Boot::Right => elapsed_us(),
+                Boot::Of(machine) => machine.0.lock().elapsed_us_at(elapsed_us()),
+            }
         }
 
         pub(super) fn wall_us(self) -> Option<u64> {
-            Some(STARTED_US + self.elapsed_us())
+            let ahead_us = match self {
+                Boot::Right => 0,
+                Boot::Of(machine) => machine.0.lock().wall_ahead_us,
+            };
+            (STARTED_US + self.elapsed_us()).checked_add_signed(ahead_us)
         }
+    }
+
+    /// True time, which no machine knows.
+    fn elapsed_us() -> u64 {
+        let elapsed = turmoil::sim_elapsed().unwrap_or_default();
+        u64::try_from(elapsed.as_micros()).expect("no simulation runs for centuries")
     }
 }

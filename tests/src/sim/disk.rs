@@ -6,11 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use redb::StorageBackend;
 
 /// A disk, which survives its node.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Disk(Arc<Mutex<Content>>);
+#[derive(Clone, Debug)]
+pub(super) struct Disk(Arc<Mutex<Content>>);
 
 #[derive(Debug, Default)]
 struct Content {
+    /// It says that it has synced, and has not: every other time.
+    lies: bool,
+    syncs: u64,
     current: Vec<u8>,
     synced: Vec<u8>,
     /// How often the plug was pulled.
@@ -19,19 +22,30 @@ struct Content {
 
 /// A disk as one run of a node has it.
 #[derive(Debug)]
-pub(crate) struct Drive {
+pub(super) struct Drive {
     disk: Disk,
     pulled: u64,
 }
 
 impl Disk {
+    /// An empty disk, which may be one that lies about what it has synced.
+    pub(super) fn new(lies: bool) -> Disk {
+        Disk(Arc::new(Mutex::new(Content { lies, ..Content::default() })))
+    }
+
+    /// Everything is gone.
+    pub(super) fn wipe(&self) {
+        let mut content = self.content();
+        *content = Content { lies: content.lies, pulled: content.pulled + 1, ..Content::default() };
+    }
+
     /// The disk for a node that starts now.
-    pub(crate) fn drive(&self) -> Drive {
+    pub(super) fn drive(&self) -> Drive {
         Drive { disk: self.clone(), pulled: self.content().pulled }
     }
 
     /// Loses what was not synced, and serves nobody who began before.
-    pub(crate) fn pull_the_plug(&self) {
+    pub(super) fn pull_the_plug(&self) {
         let mut content = self.content();
         content.current = content.synced.clone();
         content.pulled += 1;
@@ -58,7 +72,7 @@ impl StorageBackend for Drive {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let offset = usize::try_from(offset).unwrap();
+        let offset = usize::try_from(offset).expect("a small disk");
         let content = self.content()?;
         match content.current.get(offset..offset + out.len()) {
             Some(bytes) => out.copy_from_slice(bytes),
@@ -68,18 +82,21 @@ impl StorageBackend for Drive {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.content()?.current.resize(usize::try_from(len).unwrap(), 0);
+        self.content()?.current.resize(usize::try_from(len).expect("a small disk"), 0);
         Ok(())
     }
 
     fn sync_data(&self) -> io::Result<()> {
         let mut content = self.content()?;
-        content.synced = content.current.clone();
+        content.syncs += 1;
+        if !content.lies || content.syncs % 2 == 0 {
+            content.synced = content.current.clone();
+        }
         Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        let offset = usize::try_from(offset).unwrap();
+        let offset = usize::try_from(offset).expect("a small disk");
         self.content()?.current[offset..offset + data.len()].copy_from_slice(data);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! One simulation: three nodes with their disks, an author of rules, and fate.
+//! One simulation: nodes with their disks and clocks, an author of rules, somebody who looks at clocks, and fate.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tallyring::cluster::control::begin::Beginning;
+use tallyring::cluster::control::begin::{BeginError, Beginning};
 use tallyring::cluster::control::change::{Publish, Seeds, What};
 use tallyring::cluster::control::member::{Addresses, Member, NodeKey, Status};
 use tallyring::cluster::control::outcome::Outcome;
@@ -15,124 +15,275 @@ use tallyring::cluster::control::packed::Packed;
 use tallyring::cluster::control::raft::store::Store;
 use tallyring::cluster::control::state::FEATURE_LEVEL;
 use tallyring::cluster::control::timing::Timing;
-use tallyring::cluster::control::{Control, ControlSetup};
+use tallyring::cluster::control::{Control, ControlError, ControlSetup, Standing};
 use tallyring::cluster::pulse::Pulse;
-use tallyring::sys::clock::Clock;
+use tallyring::sys::clock::{Clock, Machine};
 use tallyring::sys::net::Bound;
 use tallyring::sys::random;
 use tallyring::tokens::LiveTokens;
 use tallyring_protocol::NodeId;
 use tokio_util::sync::CancellationToken;
 
-use crate::disk::Disk;
-use crate::fate::{self, Doom, Fault, HEALED_AT};
-use crate::history::{Ack, History, Sight};
-
-/// Nodes of the cluster.
-pub(crate) const NODES: u64 = 3;
-
-/// When the author stops, and the last word must reach everybody.
-const ENDS_AT: Duration = Duration::from_millis(15_000);
-const QUIET_AT: Duration = Duration::from_millis(14_000);
+use super::bug::{self, Bug};
+use super::disk::Disk;
+use super::fate::{Fate, LATENCY_MAX};
+use super::history::{Ack, History, Reading, Sight};
+use super::plan::{NODES, Plan, signed};
 
 const PEER_PORT: u16 = 4174;
 
 /// How long the author waits for an answer: a node that crashes meanwhile gives none.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// How often clocks are looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How far a wall clock may be off at first, in microseconds.
+const WALL_OFF_US_MAX: i64 = 20_000;
+
+/// How wrongly a clock may count at first, in parts per million.
+const WRONG_PPM_MAX: i64 = 5_000;
+
 /// What hosts, author and fate share.
-#[derive(Clone, Default)]
-struct World {
-    history: Rc<RefCell<History>>,
-    /// The nodes that run, for the author.
-    running: Rc<RefCell<BTreeMap<u64, Control>>>,
+#[derive(Clone)]
+pub(super) struct World(Rc<RefCell<Shared>>);
+
+struct Shared {
+    history: History,
+    /// The nodes that run.
+    running: BTreeMap<u64, Running>,
+    /// What stays of a node when it ends.
+    places: BTreeMap<u64, Place>,
+    /// Nodes that are to leave.
+    leaving: Vec<u64>,
+}
+
+#[derive(Clone)]
+struct Running {
+    control: Control,
+    pulse: Pulse,
+}
+
+struct Place {
+    machine: &'static Machine,
+    /// How often the node has left and come back as another one.
+    life: u64,
+    /// How often it was started.
+    runs: u64,
+    /// The key of this life, once it is a member.
+    key: Option<NodeKey>,
+}
+
+impl World {
+    fn new(healed_at: Duration) -> World {
+        let place = |node| {
+            // Leaked: a clock is copied to every thread, and a simulation has a handful of machines.
+            let machine: &'static Machine = Box::leak(Box::new(Machine::ahead_by(signed(WALL_OFF_US_MAX))));
+            machine.run_wrong_by(signed(WRONG_PPM_MAX), 0);
+            (node, Place { machine, life: 0, runs: 0, key: None })
+        };
+        World(Rc::new(RefCell::new(Shared {
+            history: History { healed_at, ..History::default() },
+            running: BTreeMap::new(),
+            places: (1..=NODES).map(place).collect(),
+            leaving: Vec::new(),
+        })))
+    }
+
+    pub(super) fn note(&self, at: Duration, what: String) {
+        self.0.borrow_mut().history.events.push(format!("{at:?} {what}"));
+    }
+
+    pub(super) fn machine(&self, node: u64) -> &'static Machine {
+        self.0.borrow().places[&node].machine
+    }
+
+    pub(super) fn tell_to_leave(&self, node: u64) {
+        self.0.borrow_mut().leaving.push(node);
+    }
+
+    /// Who leads, as far as the nodes that run know.
+    pub(super) fn leader(&self) -> Option<u64> {
+        let shared = self.0.borrow();
+        let standings = shared.running.iter().map(|(node, running)| (*node, running.control.standing()));
+        standings.filter(|(_, standing)| standing.leads).max_by_key(|(_, standing)| standing.term).map(|(node, _)| node)
+    }
+
+    pub(super) fn has_ended(&self, node: u64) {
+        let mut shared = self.0.borrow_mut();
+        shared.running.remove(&node);
+        shared.history.crashes += 1;
+    }
+
+    /// The nodes of which another one knows that they have left.
+    pub(super) fn who_has_left(&self) -> Vec<u64> {
+        let shared = self.0.borrow();
+        let states: Vec<_> = shared.running.values().map(|running| running.control.state()).collect();
+        let has_left = |place: &Place| place.key.is_some_and(|key| states.iter().any(|state| state.has_left(key)));
+        shared.places.iter().filter(|(_, place)| has_left(place)).map(|(node, _)| *node).collect()
+    }
+
+    pub(super) fn is_another(&self, node: u64) {
+        let mut shared = self.0.borrow_mut();
+        let place = shared.places.get_mut(&node).expect("every node has a place");
+        (place.life, place.key) = (place.life + 1, None);
+        shared.history.returns += 1;
+    }
+
+    fn anybody(&self) -> Option<Control> {
+        let shared = self.0.borrow();
+        let nth = random::up_to(shared.running.len().checked_sub(1)? as u64);
+        shared.running.values().nth(usize::try_from(nth).ok()?).map(|running| running.control.clone())
+    }
+
+    /// A node starts; what it is in this life, and how often it has left.
+    fn starts(&self, node: u64) -> (&'static Machine, u64) {
+        let mut shared = self.0.borrow_mut();
+        let place = shared.places.get_mut(&node).expect("every node has a place");
+        place.runs += 1;
+        (place.machine, place.life)
+    }
+
+    fn runs(&self, node: u64, running: Running) {
+        let mut shared = self.0.borrow_mut();
+        let key = running.control.state().members().get(&NodeId(node)).map(|member| member.key);
+        shared.places.get_mut(&node).expect("every node has a place").key = key;
+        shared.running.insert(node, running);
+    }
+
+    fn sees(&self, sight: Sight, standing: &Standing) {
+        let Sight { at, node, ref state, .. } = sight;
+        let (epoch, rules) = (state.epoch(), state.rules().version().version);
+        let lead = if standing.leads { ", leads" } else { "" };
+        self.note(at, format!("node {node}: epoch {epoch}, rules {rules}, term {}{lead}", standing.term));
+        let history = &mut self.0.borrow_mut().history;
+        if standing.leads {
+            history.terms.entry(standing.term).or_default().insert(node);
+            if history.terms.keys().max() == Some(&standing.term) {
+                history.voters = standing.voters.iter().map(|voter| voter.0).collect();
+            }
+        }
+        history.sights.push(sight);
+    }
+
+    fn look_at_clocks(&self) {
+        let mut shared = self.0.borrow_mut();
+        let Shared { running, places, history, .. } = &mut *shared;
+        let reading = |(node, Running { control, pulse }): (&u64, &Running)| {
+            let standing = control.standing();
+            Reading {
+                at: elapsed(),
+                node: *node,
+                run: places[node].runs,
+                shows_us: pulse.clock().now_us(),
+                leads: standing.leads.then_some(standing.term),
+                leader: standing.leader.map(|leader| leader.0),
+                deviation: pulse.timekeeper().deviation(),
+            }
+        };
+        history.readings.push(running.iter().map(reading).collect());
+    }
 }
 
 /// One whole simulation.
-pub(crate) fn run(seed: u64) -> History {
+pub(super) fn run(seed: u64, bug: Option<Bug>, plan: impl FnOnce() -> Plan) -> History {
     random::start_from(seed);
+    bug::put_in(bug);
+    let plan = plan();
     let mut sim = turmoil::Builder::new()
         .rng_seed(seed)
-        .simulation_duration(Duration::from_secs(60))
+        .simulation_duration(Duration::from_secs(120))
         .min_message_latency(Duration::from_millis(1))
-        .max_message_latency(Duration::from_millis(3))
+        .max_message_latency(LATENCY_MAX)
         .tcp_capacity(4_096)
         .build();
-    let world = World::default();
-    let disks: BTreeMap<u64, Disk> = (1..=NODES).map(|node| (node, Disk::default())).collect();
+    let world = World::new(plan.healed_at);
+    let disk = |node| (node, Disk::new(bug == Some(Bug::UnsyncedWrites)));
+    let disks: BTreeMap<u64, Disk> = (1..=NODES).map(disk).collect();
     for (node, disk) in &disks {
         let (node, disk, world) = (*node, disk.clone(), world.clone());
         sim.host(name(node), move || live(node, disk.clone(), world.clone()));
     }
-    sim.client("author", change_things(world.clone()));
-    let mut fate = Fate { dooms: fate::draw(), ends: Vec::new(), disks, world: world.clone() };
+    sim.client("author", change_things(world.clone(), plan.quiet_at, plan.ends_at));
+    sim.client("observer", look_at_clocks(world.clone(), plan.ends_at));
+    let (dooms, healed_at) = (plan.dooms, plan.healed_at);
+    let mut fate = Fate { dooms, healed_at, ends: Vec::new(), disks, world: world.clone() };
     loop {
         match sim.step() {
             Ok(true) => break,
             Ok(false) => fate.strike(&mut sim),
             Err(error) => {
-                world.history.borrow_mut().gave_up = Some(error.to_string());
+                world.0.borrow_mut().history.gave_up = Some(error.to_string());
                 break;
             }
         }
     }
     drop(sim);
-    world.history.take()
+    bug::put_in(None);
+    let mut shared = world.0.borrow_mut();
+    shared.running.clear();
+    std::mem::take(&mut shared.history)
 }
 
-fn name(node: u64) -> String {
+pub(super) fn name(node: u64) -> String {
     format!("n{node}")
 }
 
-/// A node, from its start until it crashes.
-async fn live(node: u64, disk: Disk, world: World) -> turmoil::Result {
+fn member(node: u64) -> Member {
     let address = |port| format!("{}:{port}", name(node));
-    let member = Member {
+    let (native, http, resp, peer) = (address(4170), address(4171), address(4172), address(PEER_PORT));
+    Member {
         id: NodeId(node),
         key: NodeKey(0),
-        addresses: Addresses {
-            native: address(4170),
-            http: address(4171),
-            resp: address(4172),
-            peer: address(PEER_PORT),
-        },
+        addresses: Addresses { native, http, resp, peer },
         zone: String::new(),
         weight: 1,
         shards: 1,
         feature_level: FEATURE_LEVEL,
         version: String::new(),
         status: Status::Up,
-    };
-    let beginning = match node {
-        1 => Beginning::Found(Seeds { placement: [1; 16], identity: [2; 16] }),
-        _ => Beginning::Join(vec![format!("{}:{PEER_PORT}", name(1))]),
-    };
+    }
+}
+
+/// The first node founds the cluster, in its first life; whoever comes later asks all the others.
+fn beginning(node: u64, life: u64) -> Beginning {
+    match (node, life) {
+        (1, 0) => Beginning::Found(Seeds { placement: [1; 16], identity: [2; 16] }),
+        (_, 0) => Beginning::Join(vec![member(1).addresses.peer]),
+        _ => Beginning::Join(
+            (1..=NODES).filter(|other| *other != node).map(|other| member(other).addresses.peer).collect(),
+        ),
+    }
+}
+
+/// A node, from its start until it crashes.
+async fn live(node: u64, disk: Disk, world: World) -> turmoil::Result {
+    let (machine, life) = world.starts(node);
+    let pulse = Pulse::new(Clock::of(machine));
     let setup = ControlSetup {
         store: Store::on(disk.drive())?,
-        member,
-        beginning,
+        member: member(node),
+        beginning: beginning(node, life),
         listener: Bound::listen((Ipv4Addr::UNSPECIFIED, PEER_PORT).into()).await?,
         guests: tokio::sync::mpsc::channel(1).0,
         certificates: None,
         token: "".into(),
         tokens: Arc::new(LiveTokens::default()),
-        pulse: Pulse::new(Clock::start()),
+        pulse: pulse.clone(),
         timing: Timing::default(),
         draining: CancellationToken::new(),
     };
-    let (control, _thread) = Control::start(setup).await?;
-    world.running.borrow_mut().insert(node, control.clone());
+    let (control, _thread) = match Control::start(setup).await {
+        // It has heard of it before anybody who watches: it will be another one in a moment.
+        Err(ControlError::Begin(BeginError::Left(_))) => return std::future::pending().await,
+        started => started?,
+    };
+    world.runs(node, Running { control: control.clone(), pulse });
     let (mut states, mut standings) = (control.states(), control.standings());
     loop {
-        {
-            let mut history = world.history.borrow_mut();
-            let state = Arc::clone(&states.borrow_and_update());
-            history.sights.push(Sight { at: elapsed(), node, state });
-            let standing = standings.borrow_and_update();
-            if standing.leads {
-                history.terms.entry(standing.term).or_default().insert(node);
-            }
-        }
+        let state = Arc::clone(&states.borrow_and_update());
+        let standing = standings.borrow_and_update().clone();
+        world.sees(Sight { at: elapsed(), node, life, state }, &standing);
         tokio::select! {
             biased;
             changed = states.changed() => changed?,
@@ -145,113 +296,53 @@ fn elapsed() -> Duration {
     turmoil::sim_elapsed().unwrap_or_default()
 }
 
-/// Publishes one version after another, and reweighs nodes in between, at any node that runs.
-async fn change_things(world: World) -> turmoil::Result {
+async fn look_at_clocks(world: World, ends_at: Duration) -> turmoil::Result {
+    while elapsed() < ends_at {
+        world.look_at_clocks();
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    Ok(())
+}
+
+/// Publishes one version after another, and reweighs nodes and has them leave in between, at any node that runs.
+async fn change_things(world: World, quiet_at: Duration, ends_at: Duration) -> turmoil::Result {
     let mut number = 0_u64;
-    while elapsed() < QUIET_AT {
+    while elapsed() < quiet_at {
         tokio::time::sleep(Duration::from_millis(20 + random::up_to(80))).await;
-        let Some(control) = anybody(&world) else { continue };
+        let Some(control) = world.anybody() else { continue };
+        let leaving = world.0.borrow_mut().leaving.pop();
+        if let Some(node) = leaving {
+            let _ = tokio::time::timeout(PATIENCE, control.propose(What::Leave(NodeId(node)))).await;
+            continue;
+        }
         if random::up_to(3) == 0 {
-            let weight = 1 + u32::try_from(random::up_to(2)).unwrap();
+            let weight = if random::up_to(1) == 0 { 1 } else { 2 };
             let reweigh = What::Reweigh { node: NodeId(1 + random::up_to(NODES - 1)), weight };
             let _ = tokio::time::timeout(PATIENCE, control.propose(reweigh)).await;
             continue;
         }
         number += 1;
-        let text = format!("# push {number}\n");
-        let publish = Publish {
-            text: Packed::new(&text.clone().into()).unwrap(),
-            author: "author".into(),
-            comment: "".into(),
-            expect: None,
-        };
-        let proposed = tokio::time::timeout(PATIENCE, control.propose(What::Publish(publish))).await;
-        let mut history = world.history.borrow_mut();
-        match proposed {
-            Ok(Ok(Outcome::Published { lineage, version, .. })) => {
-                history.acked.push(Ack { at: elapsed(), lineage, version, text });
-            }
-            _ => history.failed += 1,
-        }
+        publish(&world, &control, format!("# push {number}\n")).await;
     }
-    tokio::time::sleep(ENDS_AT - QUIET_AT).await;
+    tokio::time::sleep(ends_at.saturating_sub(elapsed())).await;
     Ok(())
 }
 
-fn anybody(world: &World) -> Option<Control> {
-    let running = world.running.borrow();
-    let nth = random::up_to(running.len().checked_sub(1)? as u64);
-    running.values().nth(usize::try_from(nth).unwrap()).cloned()
-}
-
-/// Lets happen what was drawn.
-struct Fate {
-    dooms: Vec<Doom>,
-    /// What ends a fault, and when.
-    ends: Vec<(Duration, Fault)>,
-    disks: BTreeMap<u64, Disk>,
-    world: World,
-}
-
-impl Fate {
-    fn strike(&mut self, sim: &mut turmoil::Sim<'_>) {
-        let now = sim.elapsed();
-        let is_over = |at: Duration| at <= now || now >= HEALED_AT;
-        let (over, on): (Vec<_>, Vec<_>) = self.ends.drain(..).partition(|(at, _)| is_over(*at));
-        self.ends = on;
-        over.into_iter().for_each(|(_, fault)| self.end(fault, sim));
-        while self.dooms.first().is_some_and(|doom| doom.at <= now) {
-            let Doom { fault, .. } = self.dooms.remove(0);
-            self.begin(fault, now, sim);
+async fn publish(world: &World, control: &Control, text: String) {
+    let publish = Publish {
+        text: Packed::new(&text.clone().into()).expect("a short text"),
+        author: "author".into(),
+        comment: "".into(),
+        expect: None,
+    };
+    let proposed = tokio::time::timeout(PATIENCE, control.propose(What::Publish(publish))).await;
+    let at = elapsed();
+    let history = &mut world.0.borrow_mut().history;
+    match proposed {
+        Ok(Ok(Outcome::Published { lineage, version, .. })) => {
+            history.events.push(format!("{at:?} acknowledged: version {version}"));
+            history.acked.push(Ack { at, lineage, version, text });
         }
+        _ => history.failed += 1,
     }
-
-    fn begin(&mut self, fault: Fault, now: Duration, sim: &mut turmoil::Sim<'_>) {
-        if self.ends.iter().any(|(_, other)| touches(*other) == touches(fault)) {
-            return; // one trouble at a time for each node
-        }
-        self.note(now, format!("{fault:?}"));
-        let lasts = match fault {
-            Fault::Crash { node, down_for } => {
-                self.disks[&node].pull_the_plug();
-                self.world.running.borrow_mut().remove(&node);
-                self.world.history.borrow_mut().crashes += 1;
-                sim.crash(name(node));
-                down_for
-            }
-            Fault::Deafen { from, to, lasts } => {
-                sim.partition_oneway(name(from), name(to));
-                lasts
-            }
-            Fault::Isolate { node, lasts } => {
-                others(node).for_each(|other| sim.partition(name(node), name(other)));
-                lasts
-            }
-        };
-        self.ends.push((now + lasts, fault));
-    }
-
-    fn end(&self, fault: Fault, sim: &mut turmoil::Sim<'_>) {
-        self.note(sim.elapsed(), format!("over: {fault:?}"));
-        match fault {
-            Fault::Crash { node, .. } => sim.bounce(name(node)),
-            Fault::Deafen { from, to, .. } => sim.repair_oneway(name(from), name(to)),
-            Fault::Isolate { node, .. } => others(node).for_each(|other| sim.repair(name(node), name(other))),
-        }
-    }
-
-    fn note(&self, at: Duration, what: String) {
-        self.world.history.borrow_mut().events.push(format!("{at:?} {what}"));
-    }
-}
-
-fn touches(fault: Fault) -> u64 {
-    match fault {
-        Fault::Crash { node, .. } | Fault::Isolate { node, .. } => node,
-        Fault::Deafen { from, .. } => from,
-    }
-}
-
-fn others(node: u64) -> impl Iterator<Item = u64> {
-    (1..=NODES).filter(move |other| *other != node)
 }

@@ -1,6 +1,6 @@
 //! A version of the rules that was acknowledged is in every node's history in the end, with its own text.
 
-use crate::history::History;
+use crate::sim::history::History;
 
 pub(super) fn check(history: &History) -> Result<(), String> {
     for (node, state) in history.last() {

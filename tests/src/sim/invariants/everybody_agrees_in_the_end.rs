@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use crate::fate::HEALED_AT;
-use crate::history::History;
-use crate::world::NODES;
+use crate::sim::history::History;
+use crate::sim::plan::NODES;
 
 /// How long after the healing the first push is acknowledged, at most.
 const ALIVE_WITHIN: Duration = Duration::from_secs(2);
 
 pub(super) fn check(history: &History) -> Result<(), String> {
-    if !history.acked.iter().any(|ack| ack.at > HEALED_AT && ack.at < HEALED_AT + ALIVE_WITHIN) {
+    if !history.acked.iter().any(|ack| ack.at > history.healed_at && ack.at < history.healed_at + ALIVE_WITHIN) {
         return Err(format!("no push was acknowledged within {ALIVE_WITHIN:?} of the healing"));
     }
     let last = history.last();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::history::History;
+use crate::sim::history::History;
 
 pub(super) fn check(history: &History) -> Result<(), String> {
     for (node, state) in history.last() {

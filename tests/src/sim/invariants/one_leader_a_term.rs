@@ -1,6 +1,6 @@
 //! No two nodes lead in one term.
 
-use crate::history::History;
+use crate::sim::history::History;
 
 pub(super) fn check(history: &History) -> Result<(), String> {
     match history.terms.iter().find(|(_, leaders)| leaders.len() > 1) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tallyring_protocol::Topology;
 
-use crate::history::History;
+use crate::sim::history::History;
 
 pub(super) fn check(history: &History) -> Result<(), String> {
     let mut rings: BTreeMap<u64, (u64, Topology)> = BTreeMap::new();
