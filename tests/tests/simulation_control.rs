@@ -64,6 +64,11 @@ fn changes_that_are_applied_twice_are_found() {
     check_found(Bug::Program(Defect::AppliesTwice), 0, "a change that was proposed twice happens once");
 }
 
+#[test]
+fn a_node_that_votes_in_place_of_the_one_it_was_is_found() {
+    check_found(Bug::Program(Defect::VotesInPlaceOfAnother), 0, "no node ends by itself");
+}
+
 /// Node 4 listens. It takes the place of a voter that is lost, so that another one may be lost after that.
 #[test]
 fn one_voter_after_the_other_may_be_lost() {

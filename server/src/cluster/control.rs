@@ -32,6 +32,7 @@ pub mod voters;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use openraft::error::Fatal;
@@ -170,6 +171,7 @@ impl Control {
             tokens,
             states: states.clone(),
             certificates: setup.certificates.clone(),
+            is_taken_in: Arc::new(AtomicBool::new(setup.store.has_begun()?)),
             dismissed: dismisses,
             tally: Arc::clone(&tally),
         };

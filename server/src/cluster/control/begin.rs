@@ -1,5 +1,6 @@
 //! How a node comes into a cluster: it founds one, it joins one, or it remembers the one that it is in.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use openraft::BasicNode;
@@ -92,7 +93,7 @@ async fn join(desk: &Desk, member: &Member, addresses: &[String], clock: &Clock)
     let change = Change::new(clock.now_us(), What::Join(member.clone()));
     match desk.propose_at(&change, addresses, JOIN_TIMEOUT).await {
         Ok(Outcome::Refused(refusal)) => return Err(BeginError::Refused(refusal)),
-        Ok(_) => {}
+        Ok(_) => desk.introduction.is_taken_in.store(true, Ordering::Release),
         Err(error) => return Err(BeginError::NotReached(error)),
     }
     let mut states = desk.introduction.states.clone();

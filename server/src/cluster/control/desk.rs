@@ -149,7 +149,7 @@ impl Desk {
                     continue;
                 }
                 Ok(Proposed::NotLeader(_) | Proposed::Unknown) => {}
-                Err(refused @ CallError::Refused { .. }) => return Err(ProposeError::Refused(refused)),
+                Err(refused) if refused.is_final() => return Err(ProposeError::Refused(refused)),
                 Err(error) => last = error.to_string(),
             }
             next = Hop::first(seed);

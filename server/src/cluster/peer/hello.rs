@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use tallyring_protocol::NodeId;
@@ -14,6 +15,7 @@ use crate::cluster::control::raft::store::Identity;
 use crate::cluster::control::state::{FEATURE_LEVEL, State};
 use crate::entrance::tls::Certificates;
 use crate::observe::control::{ControlTally, PeerRefusal};
+use crate::sys::defect::{self, Defect};
 use crate::tokens::LiveTokens;
 
 /// A node says who it is, and whom it means to call.
@@ -122,6 +124,12 @@ pub enum Rejection {
     /// The caller does not encrypt.
     #[error("it takes calls over TLS alone: give this node --tls-cert, --tls-key and --tls-ca")]
     Plain,
+    /// Who is called is in no cluster.
+    #[error("node {} has an empty data folder and was not taken into the cluster yet", id.0)]
+    NotTakenIn {
+        /// Its number.
+        id: NodeId,
+    },
 }
 
 impl Rejection {
@@ -131,7 +139,9 @@ impl Rejection {
             Rejection::Token => PeerRefusal::Token,
             Rejection::Version { .. } | Rejection::TooOld { .. } => PeerRefusal::Version,
             Rejection::OtherCluster { .. } => PeerRefusal::Cluster,
-            Rejection::OtherNode { .. } | Rejection::SameNode { .. } => PeerRefusal::Node,
+            Rejection::OtherNode { .. } | Rejection::SameNode { .. } | Rejection::NotTakenIn { .. } => {
+                PeerRefusal::Node
+            }
             Rejection::Left => PeerRefusal::Left,
             Rejection::Plain => PeerRefusal::Tls,
         }
@@ -151,6 +161,8 @@ pub struct Introduction {
     pub states: watch::Receiver<Arc<State>>,
     /// How it agrees on keys with others; `None` = nothing is encrypted.
     pub certificates: Option<Arc<Certificates>>,
+    /// Whether a cluster has taken this node in, as which it is known by its key.
+    pub is_taken_in: Arc<AtomicBool>,
     /// Whether this node was told that it is no member any more.
     pub dismissed: Arc<watch::Sender<bool>>,
     /// What is counted of refusals.
@@ -158,6 +170,10 @@ pub struct Introduction {
 }
 
 impl Introduction {
+    fn is_taken_in(&self) -> bool {
+        self.is_taken_in.load(Ordering::Acquire) || defect::has(Defect::VotesInPlaceOfAnother)
+    }
+
     /// The hello to `to`.
     pub fn hello(&self, to: Option<NodeId>, purpose: Purpose) -> Hello {
         Hello {
@@ -174,7 +190,8 @@ impl Introduction {
 
     /// What a hello is answered with, each reason a comparison.
     ///
-    /// A node in no cluster yet takes calls of any: the one that it has asked to join will call.
+    /// A node in no cluster yet takes calls of one once it was taken in. Until then whoever calls takes it for another one:
+    /// for its former self, whose disk is lost, and which must not vote again having forgotten what it promised.
     pub fn greet(&self, hello: &Hello) -> Greeting {
         let refused = |reason| Greeting::Refused(reason);
         let state = self.states.borrow();
@@ -194,6 +211,9 @@ impl Introduction {
         }
         if hello.from == node {
             return refused(Rejection::SameNode { id: node });
+        }
+        if hello.cluster.is_some() && state.cluster().is_none() && !self.is_taken_in() {
+            return refused(Rejection::NotTakenIn { id: node });
         }
         if state.has_left(hello.key) {
             return refused(Rejection::Left);

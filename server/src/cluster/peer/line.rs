@@ -165,6 +165,11 @@ fn host_of(address: &str) -> &str {
 }
 
 impl CallError {
+    /// Whether to call again would be of no use. A node that is not taken in yet may be a moment later.
+    pub fn is_final(&self) -> bool {
+        matches!(self, CallError::Refused { reason, .. } if !matches!(reason, Rejection::NotTakenIn { .. }))
+    }
+
     /// Somebody who answers out of turn.
     pub fn out_of_turn(address: &str) -> CallError {
         let source = io::Error::new(io::ErrorKind::InvalidData, "an answer to another question").into();

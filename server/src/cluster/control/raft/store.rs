@@ -231,6 +231,11 @@ impl Store {
         Ok((purged, last.map(|entry| entry.log_id).or(purged)))
     }
 
+    /// Whether anything was promised or logged: the node was taken into a cluster with this store.
+    pub fn has_begun(&self) -> Result<bool> {
+        Ok(self.vote()?.is_some() || self.ends()?.1.is_some())
+    }
+
     /// Entries of the log, in order, until they take `bytes_max` together, but one at least.
     pub fn entries(&self, range: impl RangeBounds<u64>, bytes_max: usize) -> Result<Vec<Entry>> {
         let mut taken = 0;

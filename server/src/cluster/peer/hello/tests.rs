@@ -30,6 +30,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
         tokens: Arc::new(LiveTokens::new(tokens)),
         certificates: None,
         states: watch::channel(Arc::new(state)).1,
+        is_taken_in: Arc::default(),
         dismissed: Arc::new(watch::channel(false).0),
         tally: Arc::default(),
     }
@@ -73,9 +74,12 @@ fn who_is_refused_is_told_why() {
 }
 
 #[test]
-fn a_node_in_no_cluster_takes_calls_of_any() {
+fn a_node_in_no_cluster_takes_calls_once_it_was_taken_in() {
     let (caller, called) = (introduction(2, Some(7), Tokens::default()), introduction(3, None, Tokens::default()));
-    assert!(matches!(called.greet(&caller.hello(Some(NodeId(3)), Purpose::Errands)), Greeting::Welcome { .. }));
+    let greeting = || called.greet(&caller.hello(Some(NodeId(3)), Purpose::Control));
+    assert!(matches!(greeting(), Greeting::Refused(Rejection::NotTakenIn { id: NodeId(3) })));
+    called.is_taken_in.store(true, Ordering::Release);
+    assert!(matches!(greeting(), Greeting::Welcome { .. }));
 }
 
 #[test]
