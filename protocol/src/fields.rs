@@ -97,11 +97,11 @@ impl<'a> Fields<'a> {
         std::str::from_utf8(self.bytes(field, len)?).map_err(|_| Malformed::new(field, "not UTF-8"))
     }
 
-    /// The id of a rule, of visible ASCII characters as in a document; empty = of no rule.
+    /// The id of a rule, without blanks, as in a document; empty = of no rule.
     pub(crate) fn rule_id(&mut self, field: &'static str) -> Result<&'a str, Malformed> {
         let id = self.text(field, RULE_ID_BYTES_MAX)?;
-        let is_good = id.bytes().all(|byte| byte.is_ascii_graphic());
-        is_good.then_some(id).ok_or(Malformed::new(field, "a rule's id is visible ASCII characters"))
+        let is_good = !id.contains(|c: char| c.is_whitespace() || c.is_control());
+        is_good.then_some(id).ok_or(Malformed::new(field, "a rule's id has no blanks"))
     }
 
     /// One to [`NAME_BYTES_MAX`] bytes behind their two-byte length: a reservation's id, a holder's name.

@@ -334,7 +334,7 @@ mod tests {
         let report = |rule| Request::Report(Report { rule, shadow: false, counts: LocalCounts::default() });
         report("per-ip").encode(1, &mut bytes);
         let place = bytes.windows(6).position(|window| window == b"per-ip").unwrap();
-        for (id, is_good) in [("per/ip", true), ("per ip", false), ("per\nip", false), ("p\u{e9}-ip", false)] {
+        for (id, is_good) in [("per/ip", true), ("per ip", false), ("per\nip", false), ("p\u{e9}-ip", true)] {
             bytes[place..place + 6].copy_from_slice(id.as_bytes());
             let (frame, _) = frame::split(&bytes, 4096).unwrap().unwrap();
             let field = Request::decode(&frame).err().map(|error| error.field);
