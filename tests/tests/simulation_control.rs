@@ -55,16 +55,6 @@ fn check_found(bug: Bug, seed: u64, expect: &str) {
 }
 
 #[test]
-fn a_disk_that_lies_about_its_syncs_is_found() {
-    check_found(Bug::UnsyncedWrites, 0, "no node ends by itself");
-}
-
-#[test]
-fn changes_that_are_applied_twice_are_found() {
-    check_found(Bug::Program(Defect::AppliesTwice), 0, "a change that was proposed twice happens once");
-}
-
-#[test]
 fn a_node_that_votes_in_place_of_the_one_it_was_is_found() {
     check_found(Bug::Program(Defect::VotesInPlaceOfAnother), 0, "no node ends by itself");
 }
