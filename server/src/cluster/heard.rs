@@ -45,7 +45,7 @@ impl Heard {
         signs.is_some_and(|signs| signs.last.elapsed() <= GAP_MAX && signs.first.elapsed() >= since)
     }
 
-    /// Forgets everybody that is no member.
+    /// Forgets everybody else.
     pub fn retain(&self, is_member: impl Fn(NodeId) -> bool) {
         self.0.lock().retain(|node, _| is_member(*node));
     }

@@ -90,7 +90,6 @@ pub async fn run(
         let step = {
             let metrics = metrics.borrow_and_update();
             let state = states.borrow_and_update();
-            acks.retain(|node| state.members().contains_key(&node));
             let leads = metrics.state == ServerState::Leader;
             let since = reign.since(leads.then_some(metrics.current_term));
             let matched = |id: NodeId| metrics.replication.as_ref()?.get(&id.0)?.map(|log_id| log_id.index);
@@ -98,6 +97,8 @@ pub async fn run(
             let is_current = |id| matched(id).is_some_and(|index| index + BEHIND_MAX >= last);
             let founded = state.cluster().is_some();
             let roll = roll(&metrics);
+            // Who has left may vote until it is struck: whether it answers still matters.
+            acks.retain(|node| state.members().contains_key(&node) || roll.listed.contains_key(&node));
             let healths = Healths { me: NodeId(metrics.id), acks: &acks, voting: &roll.voting, leads_for: since };
             let health = |id| healths.of(id);
             if leads && founded { next_step(state.members(), &roll, is_current, health) } else { None }
