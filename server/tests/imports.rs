@@ -16,7 +16,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("sys", &[]),
     ("tokens", &[]),
     ("data", &[]),
-    ("rules", &["cluster::control", "shard"]),
+    ("rules", &["cluster::control", "cluster::pulse", "shard"]),
     ("entrance", &["observe"]),
     ("reload", &["entrance", "observe", "tokens"]),
     ("config", &["entrance", "rules", "tokens"]),
