@@ -165,11 +165,13 @@ impl Control {
         let (dismisses, dismissed) = watch::channel(false);
         let dismisses = Arc::new(dismisses);
         let tally = Arc::<ControlTally>::default();
+        let (stands, standings) = watch::channel(Standing::default());
         let introduction = Introduction {
             identity,
             token,
             tokens,
             states: states.clone(),
+            standings: standings.clone(),
             certificates: setup.certificates.clone(),
             is_taken_in: Arc::new(AtomicBool::new(setup.store.has_begun()?)),
             dismissed: dismisses,
@@ -178,7 +180,6 @@ impl Control {
         let introduced = introduction.clone();
         let node = identity.node;
         let (proposals, proposed) = mpsc::channel(PROPOSALS_MAX);
-        let (stands, standings) = watch::channel(Standing::default());
         let (begun, has_begun) = oneshot::channel();
         let (clock, places) = (setup.pulse.clock().clone(), Arc::new(Semaphore::new(PROPOSALS_MAX)));
         let vigil = Vigil::new(setup.timing.election_min);

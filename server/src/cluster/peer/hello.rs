@@ -9,6 +9,7 @@ use tallyring_protocol::NodeId;
 use tokio::sync::watch;
 
 use super::PEER_VERSION;
+use crate::cluster::control::Standing;
 use crate::cluster::control::change::ClusterId;
 use crate::cluster::control::member::NodeKey;
 use crate::cluster::control::raft::store::Identity;
@@ -159,6 +160,8 @@ pub struct Introduction {
     pub tokens: Arc<LiveTokens>,
     /// What it knows of its cluster.
     pub states: watch::Receiver<Arc<State>>,
+    /// Who votes, as it knows.
+    pub standings: watch::Receiver<Standing>,
     /// How it agrees on keys with others; `None` = nothing is encrypted.
     pub certificates: Option<Arc<Certificates>>,
     /// Whether a cluster has taken this node in, as which it is known by its key.
@@ -215,7 +218,8 @@ impl Introduction {
         if hello.cluster.is_some() && state.cluster().is_none() && !self.is_taken_in() {
             return refused(Rejection::NotTakenIn { id: node });
         }
-        if state.has_left(hello.key) {
+        // A leader that leaves has to be heard until others vote in its place, or nobody would lead.
+        if state.has_left(hello.key) && !self.standings.borrow().voters.contains(&hello.from) {
             return refused(Rejection::Left);
         }
         if hello.feature_level < state.feature_level() {

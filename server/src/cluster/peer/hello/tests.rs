@@ -30,6 +30,7 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
         tokens: Arc::new(LiveTokens::new(tokens)),
         certificates: None,
         states: watch::channel(Arc::new(state)).1,
+        standings: watch::channel(Standing::default()).1,
         is_taken_in: Arc::default(),
         dismissed: Arc::new(watch::channel(false).0),
         tally: Arc::default(),
