@@ -59,6 +59,22 @@ fn a_node_that_votes_in_place_of_the_one_it_was_is_found() {
     check_found(Bug::Program(Defect::VotesInPlaceOfAnother), 0, "no node ends by itself");
 }
 
+#[test]
+fn a_disk_that_lies_about_its_syncs_is_found() {
+    check_found(Bug::UnsyncedWrites, 1, "no node ends by itself");
+}
+
+#[test]
+fn changes_that_are_applied_twice_are_found() {
+    check_found(Bug::Program(Defect::AppliesTwice), 65, "a change that was proposed twice happens once");
+}
+
+/// The others took a node that came back for its former self, which led, and sent it to itself.
+#[test]
+fn a_node_that_comes_back_is_not_sent_to_itself() {
+    assert_eq!(broken(&run(9)), None);
+}
+
 /// Node 4 listens. It takes the place of a voter that is lost, so that another one may be lost after that.
 #[test]
 fn one_voter_after_the_other_may_be_lost() {

@@ -32,6 +32,9 @@ use super::plan::{NODES, Plan, signed};
 
 const PEER_PORT: u16 = 4174;
 
+/// Who changes things. There are two, so that something happens between a push and its repetition.
+const AUTHORS: [&str; 2] = ["alice", "bob"];
+
 /// How long the author waits for an answer: a node that crashes meanwhile gives none.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -204,7 +207,9 @@ pub(super) fn run(seed: u64, bug: Option<Bug>, plan: impl FnOnce() -> Plan) -> H
         let (node, disk, world) = (*node, disk.clone(), world.clone());
         sim.host(name(node), move || live(node, disk.clone(), world.clone()));
     }
-    sim.client("author", change_things(world.clone(), plan.quiet_at, plan.ends_at));
+    for author in AUTHORS {
+        sim.client(author, change_things(author, world.clone(), plan.quiet_at, plan.ends_at));
+    }
     sim.client("observer", look_at_clocks(world.clone(), plan.ends_at));
     let (dooms, healed_at) = (plan.dooms, plan.healed_at);
     let mut fate = Fate { dooms, healed_at, ends: Vec::new(), disks, world: world.clone() };
@@ -305,10 +310,10 @@ async fn look_at_clocks(world: World, ends_at: Duration) -> turmoil::Result {
 }
 
 /// Publishes one version after another, and reweighs nodes and has them leave in between, at any node that runs.
-async fn change_things(world: World, quiet_at: Duration, ends_at: Duration) -> turmoil::Result {
+async fn change_things(author: &str, world: World, quiet_at: Duration, ends_at: Duration) -> turmoil::Result {
     let mut number = 0_u64;
     while elapsed() < quiet_at {
-        tokio::time::sleep(Duration::from_millis(20 + random::up_to(80))).await;
+        tokio::time::sleep(Duration::from_millis(50 + random::up_to(160))).await;
         let Some(control) = world.anybody() else { continue };
         let leaving = world.0.borrow_mut().leaving.pop();
         if let Some(node) = leaving {
@@ -322,7 +327,7 @@ async fn change_things(world: World, quiet_at: Duration, ends_at: Duration) -> t
             continue;
         }
         number += 1;
-        publish(&world, &control, format!("# push {number}\n")).await;
+        publish(&world, &control, format!("# push {number} of {author}\n")).await;
     }
     tokio::time::sleep(ends_at.saturating_sub(elapsed())).await;
     Ok(())

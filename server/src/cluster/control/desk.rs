@@ -140,11 +140,13 @@ impl Desk {
         let deadline = Instant::now() + within;
         let mut next = Hop::first(seed);
         let mut last = "nobody leads".to_owned();
+        // Others may take this node for its former self, which led: whoever leads now is known in a moment.
+        let me = self.introduction.identity.node;
         while Instant::now() < deadline {
             self.check_raft()?;
             match self.ask_at(&next, change, deadline).await {
                 Ok(Proposed::Agreed(outcome)) => return Ok(outcome),
-                Ok(Proposed::NotLeader(Some(leader))) if next.leads_to(&leader) => {
+                Ok(Proposed::NotLeader(Some(leader))) if leader.node != me && next.leads_to(&leader) => {
                     next = Hop::Node(leader);
                     continue;
                 }
