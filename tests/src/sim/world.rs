@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tallyring::cluster::control::begin::{BeginError, Beginning};
@@ -188,8 +188,12 @@ impl World {
     }
 }
 
+/// Simulations are one after the other: one that runs beside another one in a process has another trace than alone.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// One whole simulation.
 pub(super) fn run(seed: u64, bug: Option<Bug>, plan: impl FnOnce() -> Plan) -> History {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     random::start_from(seed);
     bug::put_in(bug);
     let plan = plan();
