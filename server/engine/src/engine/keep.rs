@@ -182,12 +182,19 @@ impl Engine {
             self.remove(found.no);
             return self.outflow.note(Name::Counter(identity), units);
         }
-        if fullness == Fullness::MaybeSooner || found.entry.limit != limit {
+        let may_be_sooner = fullness == Fullness::MaybeSooner || found.entry.limit != limit;
+        if may_be_sooner {
             self.rearm(found.no, counter.whole_at_us(self.latest));
         }
         let words = counter.store(Some(found.entry.words), &mut self.side);
         self.replace(found, Entry { limit, words });
-        self.outflow.note_entry(found.no, units);
+        // Whoever knows an older state keeps it for as long as that one says: if this one may end before, and before it is
+        // read, that has to be told, and its number is nobody's by then.
+        if may_be_sooner {
+            self.outflow.note(Name::Counter(identity), units);
+        } else {
+            self.outflow.note_entry(found.no, units);
+        }
     }
 
     pub(super) fn rearm(&mut self, no: EntryNo, whole_at_us: u64) {

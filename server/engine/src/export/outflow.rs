@@ -1,8 +1,10 @@
 //! The sending end: how batches are numbered, what has changed since the last one, and how many units were charged.
 //!
 //! Noting is on the path of every decision that charges, so it is as little as it can be: an entry's number, four bytes,
-//! behind those noted before it. Callgrind counts ten instructions a decision while somebody
-//! follows (a name in place of the number would take 25), and one comparison while nobody does. Who has that entry, and what was noted twice, is found out when the changes are read.
+//! behind those noted before it. Callgrind counts ten instructions a decision while somebody follows (a name in place of
+//! the number would take 25), and one comparison while nobody does. Who has that entry, and what was noted twice, is found
+//! out when the changes are read. An entry that was forgotten until then needs no telling, since an older state of it ends
+//! no later; where it might, as behind a refund or under other numbers, its name is noted.
 
 use super::record::{BATCH_RECORDS_MAX, Name};
 use super::version::Version;
@@ -22,7 +24,7 @@ pub(crate) struct Outflow {
 pub(crate) struct Changes {
     /// Entries that were written. One that was removed since may be another key's by now, or nobody's.
     pub(crate) entries: Vec<EntryNo>,
-    /// Counters that were removed by a call, slots, and reservations.
+    /// Counters that were removed by a call, or that may end sooner than before it; slots, and reservations.
     pub(crate) names: Vec<Name>,
 }
 

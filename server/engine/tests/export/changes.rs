@@ -61,6 +61,21 @@ fn a_reset_and_a_refund_to_whole_are_deletions_and_a_sweep_is_nothing() {
     assert_eq!(followed.changes(120_000_000), []);
 }
 
+/// Found by `keys_that_move_are_decided_as_if_they_had_stayed`: what was known of the key would have outlived it.
+#[test]
+fn a_key_that_is_forgotten_sooner_than_it_was_known_to_be_is_a_deletion() {
+    let mut followed = Followed::new();
+    followed.check(0, 1, 1);
+    followed.check(0, 2, 2);
+    assert_eq!(followed.changes(1), [(1, false), (2, false)]);
+    let short = Limit::new(Algorithm::FixedWindow, 3, Period::Micros(1_000_000), None).unwrap();
+    let short = followed.engine.intern("rule", short).unwrap();
+    followed.engine.check(at(2), name(1, 0), short, Ask::new(1)).unwrap();
+    followed.engine.check(at(2), name(2, 0), short, Ask::new(1)).unwrap();
+    assert_eq!(followed.engine.expire(at(2_000_000), 10), 2);
+    assert_eq!(followed.changes(2_000_000), [(1, true), (2, true)]);
+}
+
 #[test]
 fn a_refused_acquire_is_no_change_and_the_last_release_is_a_deletion() {
     let mut followed = Followed::new();
