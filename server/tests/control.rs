@@ -12,11 +12,11 @@ use redb::backends::InMemoryBackend;
 
 use tallyring::cluster::control::begin::Beginning;
 use tallyring::cluster::control::change::{Publish, Seeds, What};
-use tallyring::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use tallyring::cluster::control::member::{Addresses, Member};
 use tallyring::cluster::control::outcome::{Outcome, Refusal};
 use tallyring::cluster::control::packed::Packed;
 use tallyring::cluster::control::raft::store::Store;
-use tallyring::cluster::control::state::{FEATURE_LEVEL, State};
+use tallyring::cluster::control::state::State;
 use tallyring::cluster::control::timing::Timing;
 use tallyring::cluster::control::{Control, ControlError, ControlSetup};
 use tallyring::cluster::pulse::Pulse;
@@ -60,17 +60,7 @@ impl Node {
         let address = listener.local_addr().unwrap().to_string();
         let elsewhere = || "127.0.0.1:1".to_owned();
         let addresses = Addresses { native: elsewhere(), http: elsewhere(), resp: elsewhere(), peer: address.clone() };
-        let member = Member {
-            id: NodeId(id),
-            key: NodeKey(0),
-            addresses,
-            zone: String::new(),
-            weight: 1,
-            shards: 1,
-            feature_level: FEATURE_LEVEL,
-            version: String::new(),
-            status: Status::Up,
-        };
+        let member = Member::new(NodeId(id), addresses);
         let draining = CancellationToken::new();
         let setup = ControlSetup {
             store: start.store,

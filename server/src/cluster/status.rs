@@ -165,17 +165,9 @@ mod tests {
 
     fn member(id: u64, weight: u32) -> Member {
         let at = |port: u16| format!("store-{id}:{port}");
-        Member {
-            id: NodeId(id),
-            key: NodeKey(id.into()),
-            addresses: Addresses { native: at(4170), http: at(4171), resp: at(4172), peer: at(4174) },
-            zone: String::new(),
-            weight,
-            shards: 2,
-            feature_level: 1,
-            version: "0.1.0".to_owned(),
-            status: member::Status::Up,
-        }
+        let addresses = Addresses { native: at(4170), http: at(4171), resp: at(4172), peer: at(4174) };
+        let (key, version) = (NodeKey(id.into()), "0.1.0".to_owned());
+        Member { key, weight, shards: 2, feature_level: 1, version, ..Member::new(NodeId(id), addresses) }
     }
 
     /// What node 1 says of members with these weights, in a cluster that it leads.

@@ -9,9 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cluster::control::begin::Beginning;
 use crate::cluster::control::change;
-use crate::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use crate::cluster::control::member::{Addresses, Member};
 use crate::cluster::control::raft::store::Store;
-use crate::cluster::control::state::FEATURE_LEVEL;
 use crate::cluster::control::timing::Timing;
 use crate::cluster::control::{Control, ControlError, ControlSetup};
 use crate::cluster::errand::{GUESTS_MAX, Guest};
@@ -157,17 +156,10 @@ fn member(config: &Config, listening: Listening) -> Member {
     let host = config.advertise_host.as_ref().map(Host::as_str);
     let reached = |at: SocketAddr| host.map_or_else(|| at.to_string(), |host| format!("{host}:{}", at.port()));
     let Listening { native, http, resp, peer } = listening;
-    Member {
-        id: config.node_id.id(),
-        key: NodeKey(0), // the store knows it
-        addresses: Addresses { native: reached(native), http: reached(http), resp: reached(resp), peer: reached(peer) },
-        zone: config.zone.clone(),
-        weight: 1,
-        shards: config.shards.get(),
-        feature_level: FEATURE_LEVEL,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        status: Status::Up,
-    }
+    let addresses =
+        Addresses { native: reached(native), http: reached(http), resp: reached(resp), peer: reached(peer) };
+    let (zone, shards) = (config.zone.clone(), config.shards.get());
+    Member { zone, shards, ..Member::new(config.node_id.id(), addresses) }
 }
 
 /// How the node comes into a cluster, if it is in none. A list of all nodes may be given to each of them: nobody joins

@@ -14,10 +14,9 @@ use super::*;
 use crate::cluster::control::ControlSetup;
 use crate::cluster::control::begin::Beginning;
 use crate::cluster::control::change::{Publish, Seeds, What};
-use crate::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use crate::cluster::control::member::{Addresses, Member};
 use crate::cluster::control::packed::Packed;
 use crate::cluster::control::raft::store::Store;
-use crate::cluster::control::state::FEATURE_LEVEL;
 use crate::cluster::control::timing::Timing;
 use crate::cluster::pulse::Pulse;
 use crate::sys::clock::Clock;
@@ -65,17 +64,7 @@ fn limits(rules: &Rules) -> Vec<(String, u64)> {
 async fn control(store: Store) -> (Control, CancellationToken) {
     let listener = Bound::listen((Ipv4Addr::LOCALHOST, 0).into()).await.expect("a free port");
     let at = || "127.0.0.1:1".to_owned();
-    let member = Member {
-        id: NodeId(1),
-        key: NodeKey(0),
-        addresses: Addresses { native: at(), http: at(), resp: at(), peer: at() },
-        zone: String::new(),
-        weight: 1,
-        shards: 1,
-        feature_level: FEATURE_LEVEL,
-        version: String::new(),
-        status: Status::Up,
-    };
+    let member = Member::new(NodeId(1), Addresses { native: at(), http: at(), resp: at(), peer: at() });
     let draining = CancellationToken::new();
     let setup = ControlSetup {
         store,

@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use tallyring::cluster::control::begin::{BeginError, Beginning};
 use tallyring::cluster::control::change::{Publish, Seeds, What};
-use tallyring::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use tallyring::cluster::control::member::{Addresses, Member, NodeKey};
 use tallyring::cluster::control::outcome::Outcome;
 use tallyring::cluster::control::packed::Packed;
 use tallyring::cluster::control::raft::store::Store;
-use tallyring::cluster::control::state::FEATURE_LEVEL;
 use tallyring::cluster::control::timing::Timing;
 use tallyring::cluster::control::{Control, ControlError, ControlSetup, Standing};
 use tallyring::cluster::pulse::Pulse;
@@ -241,17 +240,7 @@ pub(super) fn name(node: u64) -> String {
 fn member(node: u64) -> Member {
     let address = |port| format!("{}:{port}", name(node));
     let (native, http, resp, peer) = (address(4170), address(4171), address(4172), address(PEER_PORT));
-    Member {
-        id: NodeId(node),
-        key: NodeKey(0),
-        addresses: Addresses { native, http, resp, peer },
-        zone: String::new(),
-        weight: 1,
-        shards: 1,
-        feature_level: FEATURE_LEVEL,
-        version: String::new(),
-        status: Status::Up,
-    }
+    Member::new(NodeId(node), Addresses { native, http, resp, peer })
 }
 
 /// The first node founds the cluster, in its first life; whoever comes later asks all the others.

@@ -6,6 +6,7 @@ use tallyring_protocol::ring::WEIGHT_MAX;
 use tallyring_protocol::{Node, NodeId};
 
 use super::outcome::Refusal;
+use super::state::FEATURE_LEVEL;
 
 /// Longest address of a member, in bytes: a host name of 253 characters, a colon and a port.
 pub const ADDRESS_BYTES_MAX: usize = 259;
@@ -70,6 +71,21 @@ pub enum Status {
 }
 
 impl Member {
+    /// A node of this program as it comes: in no zone, of one share and one shard, and nobody knows its key yet.
+    pub fn new(id: NodeId, addresses: Addresses) -> Member {
+        Member {
+            id,
+            key: NodeKey(0),
+            addresses,
+            zone: String::new(),
+            weight: 1,
+            shards: 1,
+            feature_level: FEATURE_LEVEL,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            status: Status::Up,
+        }
+    }
+
     /// The rules that any member keeps, each a comparison.
     ///
     /// # Errors

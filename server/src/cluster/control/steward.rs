@@ -155,23 +155,14 @@ fn roll(metrics: &openraft::RaftMetrics<u64, BasicNode>) -> Roll {
 
 #[cfg(test)]
 mod tests {
-    use super::super::member::{Addresses, NodeKey, Status};
+    use super::super::member::Addresses;
     use super::*;
 
     const WELL: Health = Health { leads: false, answers: true, is_reliable: true };
 
     fn members(ids: &[u64]) -> BTreeMap<NodeId, Member> {
-        let member = |id: &u64| Member {
-            id: NodeId(*id),
-            key: NodeKey(0),
-            addresses: Addresses { peer: format!("n{id}:1"), ..Addresses::default() },
-            zone: String::new(),
-            weight: 1,
-            shards: 1,
-            feature_level: 1,
-            version: String::new(),
-            status: Status::Up,
-        };
+        let member =
+            |id: &u64| Member::new(NodeId(*id), Addresses { peer: format!("n{id}:1"), ..Addresses::default() });
         ids.iter().map(member).map(|member| (member.id, member)).collect()
     }
 

@@ -73,7 +73,7 @@ fn choose<K: Ord>(members: &BTreeMap<NodeId, Member>, key: impl Fn(NodeId, usize
 
 #[cfg(test)]
 mod tests {
-    use super::super::member::{Addresses, NodeKey, Status};
+    use super::super::member::Addresses;
     use super::*;
 
     const WELL: Health = Health { leads: false, answers: true, is_reliable: true };
@@ -90,15 +90,8 @@ mod tests {
     /// The same, of members some of whom are not well.
     fn check_health(zones: &str, voting: &[u64], health: &[(u64, Health)], expect: &[u64]) {
         let member = |(index, zone): (usize, char)| Member {
-            id: NodeId(index as u64 + 1),
-            key: NodeKey(0),
-            addresses: Addresses::default(),
             zone: zone.to_string(),
-            weight: 1,
-            shards: 1,
-            feature_level: 1,
-            version: String::new(),
-            status: Status::Up,
+            ..Member::new(NodeId(index as u64 + 1), Addresses::default())
         };
         let members = zones.chars().enumerate().map(member).map(|member| (member.id, member)).collect();
         let ids = |ids: &[u64]| ids.iter().copied().map(NodeId).collect::<BTreeSet<_>>();

@@ -14,16 +14,13 @@ const FOUNDED_US: u64 = 1_700_000_000_000_000;
 
 fn member(id: u64) -> Member {
     let address = |port| format!("node-{id}:{port}");
+    let (native, http, resp, peer) = (address(4170), address(4171), address(4172), address(4174));
     Member {
-        id: NodeId(id),
         key: NodeKey(u128::from(id)),
-        addresses: Addresses { native: address(4170), http: address(4171), resp: address(4172), peer: address(4174) },
         zone: format!("zone-{}", id % 2),
-        weight: 1,
         shards: 2,
-        feature_level: FEATURE_LEVEL,
-        version: String::new(),
-        status: Status::Up,
+        version: String::new(), // as the golden bytes have it, whatever this program's is
+        ..Member::new(NodeId(id), Addresses { native, http, resp, peer })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cluster::control::change::{Change, ChangeId, Founding, Seeds, What};
-use crate::cluster::control::member::{Addresses, Member, NodeKey, Status};
+use crate::cluster::control::member::{Addresses, Member, NodeKey};
 use crate::tokens::{TokenHash, Tokens};
 
 fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introduction {
@@ -10,15 +10,8 @@ fn introduction(node: u64, cluster: Option<u128>, tokens: Tokens) -> Introductio
     if let Some(cluster) = cluster {
         let address = || "a:1".to_owned();
         let founder = Member {
-            id: NodeId(1),
             key: NodeKey(1),
-            addresses: Addresses { native: address(), http: address(), resp: address(), peer: address() },
-            zone: String::new(),
-            weight: 1,
-            shards: 1,
-            feature_level: FEATURE_LEVEL,
-            version: String::new(),
-            status: Status::Up,
+            ..Member::new(NodeId(1), Addresses { native: address(), http: address(), resp: address(), peer: address() })
         };
         let seeds = Seeds { placement: [0; 16], identity: [0; 16] };
         let what = What::Found(Founding { cluster: ClusterId(cluster), seeds, founder });
