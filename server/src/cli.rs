@@ -4,7 +4,9 @@ mod access;
 pub mod bench;
 mod chart;
 pub mod check;
+mod child;
 pub mod cluster;
+mod columns;
 #[cfg(not(feature = "sim"))]
 pub mod demo;
 mod environment;

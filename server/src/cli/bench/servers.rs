@@ -1,12 +1,13 @@
 //! Servers of the run's own: a store, a floor and a `redis-server`, on free ports of loopback, stopped when it is over.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpStream;
 
+use super::super::child;
 use super::error::BenchError;
 use super::target::{Scheme, Target};
 
@@ -74,14 +75,8 @@ pub(super) async fn redis() -> Result<Option<(Server, Target)>, BenchError> {
     }
 }
 
-/// This program, deaf to settings that are meant for somebody else's store.
 fn this_program() -> Result<Command, BenchError> {
-    let path = std::env::current_exe().map_err(|source| BenchError::System { what: "finding this program", source })?;
-    let mut command = Command::new(path);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TALLYRING_")) {
-        command.env_remove(name);
-    }
-    Ok(command)
+    child::this_program().map_err(|source| BenchError::System { what: "finding this program", source })
 }
 
 /// Starts the process and waits until it accepts a connection.
@@ -106,25 +101,14 @@ async fn started(
     Ok((server, target))
 }
 
-/// Addresses of loopback on which nobody listens. They are found together, so that they differ.
+/// Addresses of loopback on which nobody listens.
 pub(super) fn free_addrs(count: usize) -> Result<Vec<SocketAddr>, BenchError> {
-    let system = |source| BenchError::System { what: "finding a free port", source };
-    let listeners: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<io::Result<_>>().map_err(system)?;
-    listeners.iter().map(|listener| listener.local_addr().map_err(system)).collect()
+    child::free_addrs(count).map_err(|source| BenchError::System { what: "finding a free port", source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn free_addresses_differ() {
-        let addrs = free_addrs(5).unwrap();
-        let distinct: std::collections::BTreeSet<_> = addrs.iter().collect();
-        assert_eq!(distinct.len(), 5);
-        assert!(addrs.iter().all(|addr| addr.ip().is_loopback() && addr.port() != 0));
-    }
 
     #[tokio::test]
     async fn a_program_that_ends_at_once_is_not_waited_for() {

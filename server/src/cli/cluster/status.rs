@@ -1,10 +1,9 @@
 //! `tallyring cluster status`.
 
-use std::fmt::Write as _;
-
 use axum::http::Method;
 use clap::Args;
 
+use super::super::columns::Columns;
 use super::super::exit::{Exit, Failure, say};
 use super::super::remote::RemoteArgs;
 use crate::cluster::status::{Standing, State, Status};
@@ -65,15 +64,8 @@ fn table(members: &[Standing]) -> String {
     let head =
         ["node", "state", "weight", "share", "lag", "zone", "native", "http", "peer", "version"].map(str::to_owned);
     let rows: Vec<[String; 10]> = std::iter::once(head).chain(members.iter().map(row)).collect();
-    let widths: [usize; 10] =
-        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
-    let mut text = String::new();
-    for row in &rows {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        writeln!(text, "{}", line.trim_end()).expect("writing to a string cannot fail");
-    }
-    text
+    let columns = Columns::of(&rows, rows[0].len());
+    rows.iter().map(|row| columns.line(row)).collect()
 }
 
 fn row(member: &Standing) -> [String; 10] {

@@ -4,11 +4,13 @@ use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::{Instant, sleep};
+
+use super::super::child::this_program;
 
 /// Threads of a node that own keys: more than one, so that it is a node like others, and few, since there are many nodes.
 const SHARDS: u16 = 2;
@@ -115,15 +117,6 @@ impl Drop for DemoNode {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// This program, deaf to settings that are meant for somebody else's node.
-fn this_program() -> io::Result<Command> {
-    let mut command = Command::new(std::env::current_exe()?);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TALLYRING_")) {
-        command.env_remove(name);
-    }
-    Ok(command)
 }
 
 /// The settings of a node, as `serve --config` reads them.

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::time::sleep;
 
+use super::super::child::free_addrs;
 use super::node::{Addresses, DemoNode};
 
 /// Where a node listens: at so many addresses.
@@ -88,9 +89,7 @@ impl Nodes {
 
 /// Addresses of loopback at which nobody listens. They are found together, so that they differ.
 fn free_addresses(nodes: usize) -> io::Result<Vec<Addresses>> {
-    let bind = |_| TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    let listeners = (0..nodes * LISTENERS).map(bind).collect::<io::Result<Vec<TcpListener>>>()?;
-    let found = listeners.iter().map(TcpListener::local_addr).collect::<io::Result<Vec<SocketAddr>>>()?;
+    let found = free_addrs(nodes * LISTENERS)?;
     let (found, _) = found.as_chunks::<LISTENERS>();
     Ok(found
         .iter()

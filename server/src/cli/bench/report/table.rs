@@ -7,6 +7,7 @@ mod memory;
 mod open;
 
 use super::Report;
+use crate::cli::columns::Columns;
 
 /// Columns of names, which read better from the left.
 const NAMES: usize = 3;
@@ -28,17 +29,10 @@ pub(super) fn tables(report: &Report) -> Vec<Table> {
 impl Table {
     /// Aligned columns, two spaces apart: names on the left, numbers on the right.
     pub(super) fn to_text(&self) -> String {
-        let width = |column: usize| self.lines().map(|line| line[column].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..self.head.len()).map(width).collect();
+        let lines: Vec<_> = self.lines().collect();
+        let columns = Columns::of(&lines, NAMES);
         let mut text = format!("{}\n", self.title);
-        for line in self.lines() {
-            let cells = line.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                let padding = " ".repeat(width - cell.chars().count());
-                if column < NAMES { format!("{cell}{padding}") } else { format!("{padding}{cell}") }
-            });
-            text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-            text.push('\n');
-        }
+        text.extend(lines.iter().map(|line| columns.line(line)));
         text
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Report, RuleReport};
+use crate::cli::columns::Columns;
 use crate::cli::number::{grouped, per_cent};
 use crate::cli::replay::time;
 
@@ -15,18 +16,14 @@ pub(in crate::cli::replay) fn text(report: &Report) -> String {
     if report.rules.is_empty() {
         return text;
     }
-    let rows: Vec<[String; 7]> = report.rules.iter().map(cells).collect();
-    let width = |column: usize| {
-        rows.iter().map(|row| &*row[column]).chain([TITLES[column]]).map(|cell| cell.chars().count()).max()
-    };
-    let widths: [usize; 7] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let head = TITLES.map(str::to_owned);
+    let rows: Vec<[String; 7]> = std::iter::once(head).chain(report.rules.iter().map(cells)).collect();
+    let columns = Columns::of(&rows, 1);
     text.push('\n');
-    text.push_str(&line(&TITLES, &widths));
-    for (row, rule) in rows.iter().zip(&report.rules) {
-        text.push_str(&line(&row.each_ref().map(String::as_str), &widths));
-        if let Some(worst) = worst(rule) {
-            text.push_str(&worst);
-        }
+    text.push_str(&columns.line(&rows[0]));
+    for (row, rule) in rows[1..].iter().zip(&report.rules) {
+        text.push_str(&columns.line(row));
+        text.extend(worst(rule));
     }
     text
 }
@@ -57,15 +54,6 @@ fn cells(rule: &RuleReport) -> [String; 7] {
         grouped(rule.keys_denied as u64),
         rule.peak.as_ref().map_or("-".to_owned(), |peak| grouped(peak.requests)),
     ]
-}
-
-/// The name to the left, numbers to the right.
-fn line(cells: &[&str; 7], widths: &[usize; 7]) -> String {
-    let mut text = format!("{:<width$}", cells[0], width = widths[0]);
-    for (cell, width) in cells.iter().zip(widths).skip(1) {
-        let _ = write!(text, "  {cell:>width$}");
-    }
-    format!("{}\n", text.trim_end())
 }
 
 /// A text that whoever sends requests has chosen, as it is safe to show: what steers a terminal or the direction of
