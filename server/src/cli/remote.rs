@@ -64,6 +64,13 @@ pub(super) struct Answer {
     pub(super) body: String,
 }
 
+impl Answer {
+    /// The body as it is shown to programs: it ends with one line's end.
+    pub(super) fn into_line(self) -> String {
+        self.body.trim_end().to_owned() + "\n"
+    }
+}
+
 /// What a node answers if it refuses.
 #[derive(Debug, Deserialize)]
 pub(super) struct Refusal {

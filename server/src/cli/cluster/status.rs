@@ -22,7 +22,7 @@ pub struct StatusArgs {
 pub(super) fn run(args: &StatusArgs) -> Result<Exit, Failure> {
     let answer = args.remote.remote()?.ask(Method::GET, "/v1/cluster", &[], "")?;
     if args.json {
-        return Ok(say(answer.body + "\n"));
+        return Ok(say(answer.into_line()));
     }
     let status: Status =
         serde_json::from_str(&answer.body).map_err(|_| Failure::unreachable("the node's status cannot be read"))?;

@@ -39,7 +39,7 @@ pub(super) fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     let remote = args.remote.remote()?;
     let answer = remote.ask(Method::GET, "/v1/rules/history", &[], "")?;
     if args.json {
-        return Ok(say(answer.body.trim_end().to_owned() + "\n"));
+        return Ok(say(answer.into_line()));
     }
     let history: History =
         serde_json::from_str(&answer.body).map_err(|_| remote.stranger("its history cannot be read"))?;
