@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, Serve, command};
+use common::{ANY_PORTS, PATIENCE, Serve, command};
 use serde_json::Value;
 
 /// How often something is looked at that takes its time.
@@ -243,8 +243,7 @@ fn survivors(nodes: &Cluster, dead: u64) -> impl Iterator<Item = (u64, &Serve)> 
 
 /// What `serve` says with arguments that it refuses.
 fn refusal(args: &[&str]) -> String {
-    let ports = ["--native-addr", "--http-addr", "--resp-addr", "--peer-addr"].map(|door| [door, "127.0.0.1:0"]);
-    let output = command().arg("serve").env("TALLYRING_LOG", "off").args(ports.concat()).args(args).output().unwrap();
+    let output = command().arg("serve").env("TALLYRING_LOG", "off").args(ANY_PORTS).args(args).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     String::from_utf8(output.stderr).unwrap()
 }

@@ -6,7 +6,7 @@ mod common;
 use std::path::Path;
 use std::process::Output;
 
-use common::{Got, Native, Serve, command, hash_of};
+use common::{ANY_PORTS, Got, Native, Serve, command, hash_of};
 use tallyring_protocol::bounds::RULES_BYTES_MAX;
 use tallyring_protocol::{AlgorithmCode, Define, LocalCounts, PeriodCode, Report, Request};
 
@@ -247,8 +247,7 @@ fn a_node_that_is_killed_while_it_is_pushed_to_loses_no_acknowledged_version() {
 
 /// What `serve` says on free ports with arguments that it refuses.
 fn start_in_vain(args: &[&str]) -> Output {
-    let ports = ["--native-addr", "--http-addr", "--resp-addr", "--peer-addr"].map(|door| [door, "127.0.0.1:0"]);
-    command().arg("serve").args(ports.concat()).args(args).output().unwrap()
+    command().arg("serve").args(ANY_PORTS).args(args).output().unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 
 use std::process::Stdio;
 
-use common::{Got, Native, Serve, command, hash_of};
+use common::{ANY_PORTS, Got, Native, Serve, command, hash_of};
 use rustix::process::Signal;
 use tallyring_protocol::{Key, Request, Role, shard_of};
 
@@ -262,17 +262,7 @@ fn what_is_no_file_is_refused_and_not_waited_for() {
     std::fs::create_dir_all(format!("{folder}/rules")).unwrap();
     let edition = format!("{folder}/rules/00000000000000000001.rules");
     mkfifoat(CWD, &*edition, Mode::RUSR | Mode::WUSR).unwrap();
-    let ports = [
-        "--native-addr",
-        "127.0.0.1:0",
-        "--http-addr",
-        "127.0.0.1:0",
-        "--resp-addr",
-        "127.0.0.1:0",
-        "--peer-addr",
-        "127.0.0.1:0",
-    ];
-    let with_data = [&ports[..], &["--log-format", "json", "--data", &folder]].concat();
+    let with_data = [&ANY_PORTS[..], &["--log-format", "json", "--data", &folder]].concat();
     check_refusal(&with_data, &format!("tallyring: data: {edition}: is a named pipe, not a file\n"));
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use authority::{Authority, Folder, Papers};
-use common::{PATIENCE, Serve, command};
+use common::{ANY_PORTS, PATIENCE, Serve, command};
 use rustix::process::Signal;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -218,17 +218,7 @@ fn a_node_does_not_start_with_half_of_what_it_needs() {
     let certificate = folder.put("node.pem", &papers.certificate);
     let wrong = folder.put("other.key", &other.issue().key);
     let check = |args: &[&str], expect: &str| {
-        let free = [
-            "--native-addr",
-            "127.0.0.1:0",
-            "--http-addr",
-            "127.0.0.1:0",
-            "--resp-addr",
-            "127.0.0.1:0",
-            "--peer-addr",
-            "127.0.0.1:0",
-        ];
-        let output = command().arg("serve").args(free).args(args).stderr(Stdio::piped()).output().unwrap();
+        let output = command().arg("serve").args(ANY_PORTS).args(args).stderr(Stdio::piped()).output().unwrap();
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && error.contains(expect), "{args:?}: {error}");
     };

@@ -162,6 +162,18 @@ impl Response {
     }
 }
 
+/// Every listener of a node at a free port.
+pub const ANY_PORTS: [&str; 8] = [
+    "--native-addr",
+    "127.0.0.1:0",
+    "--http-addr",
+    "127.0.0.1:0",
+    "--resp-addr",
+    "127.0.0.1:0",
+    "--peer-addr",
+    "127.0.0.1:0",
+];
+
 /// The binary, without settings from the environment of whoever runs the tests.
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tallyring"));
