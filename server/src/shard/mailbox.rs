@@ -1,6 +1,10 @@
 //! A shard's mailbox: how other threads ask it for something. Bounded; full is an answer, never a wait.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crossbeam::queue::ArrayQueue;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// A bounded queue with many senders and one receiver, which is woken once for all that has gathered.
@@ -60,8 +64,55 @@ impl<T> Mailbox<T> {
     }
 }
 
+/// Mailboxes of several receivers, each of which is woken once for all that was left for it.
+#[derive(Debug)]
+pub struct Round<T> {
+    mailboxes: Arc<[Mailbox<T>]>,
+    /// Receivers that have mail and are not woken yet.
+    asleep: Mutex<BTreeSet<u16>>,
+}
+
+impl<T> Round<T> {
+    /// A round to these receivers, who are known by their places.
+    pub fn new(mailboxes: Arc<[Mailbox<T>]>) -> Round<T> {
+        Round { mailboxes, asleep: Mutex::default() }
+    }
+
+    /// A receiver's mailbox.
+    pub fn mailbox(&self, to: u16) -> &Mailbox<T> {
+        &self.mailboxes[usize::from(to)]
+    }
+
+    /// Leaves a message for a receiver that [`wake`](Round::wake) wakes.
+    ///
+    /// # Errors
+    /// Its mailbox is full: the message comes back at once.
+    pub fn leave(&self, to: u16, message: T) -> Result<(), T> {
+        self.mailbox(to).leave(message)?;
+        self.asleep.lock().insert(to);
+        Ok(())
+    }
+
+    /// Wakes whoever has mail.
+    pub fn wake(&self) {
+        let asleep = std::mem::take(&mut *self.asleep.lock());
+        asleep.into_iter().for_each(|to| self.mailbox(to).wake());
+    }
+}
+
+impl<T> Drop for Round<T> {
+    /// Nobody is left asleep by somebody who ends in the middle.
+    fn drop(&mut self) {
+        self.wake();
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[tokio::test]
@@ -78,11 +129,28 @@ mod tests {
         let mailbox = Mailbox::new(2);
         mailbox.leave(1).unwrap();
         mailbox.leave(2).unwrap();
-        let arrival = tokio::time::timeout(std::time::Duration::ZERO, mailbox.arrival()).await;
+        let arrival = timeout(Duration::ZERO, mailbox.arrival()).await;
         assert!(arrival.is_err(), "nobody was woken yet");
         mailbox.wake();
         mailbox.arrival().await;
         assert_eq!(mailbox.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_round_wakes_whoever_has_mail_and_nobody_else() {
+        let mailboxes: Arc<[Mailbox<char>]> = (0..3).map(|_| Mailbox::new(1)).collect();
+        let round = Round::new(Arc::clone(&mailboxes));
+        let is_woken = async |to: usize| timeout(Duration::ZERO, mailboxes[to].arrival()).await.is_ok();
+        round.leave(2, 'a').unwrap();
+        assert_eq!(round.leave(2, 'b'), Err('b'));
+        assert!(!is_woken(2).await);
+        round.wake();
+        assert_eq!([is_woken(0).await, is_woken(1).await, is_woken(2).await], [false, false, true]);
+        round.wake();
+        assert!(!is_woken(2).await, "once");
+        round.leave(0, 'c').unwrap();
+        drop(round);
+        assert!(is_woken(0).await, "at the latest when it is over");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The host: does errands of other nodes. It asks shards of this node and nobody else, so that none is taken any further.
 
-use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use bytes::BytesMut;
@@ -21,6 +20,7 @@ use crate::cluster::peer::{IDLE_TIMEOUT, WRITE_TIMEOUT};
 use crate::cluster::view::View;
 use crate::observe::errand::{ErrandTally, Fate};
 use crate::shard::command::{Envelope, Errand, KeyQuota};
+use crate::shard::mailbox::Round;
 use crate::shard::outlet::{Outgoing, Outlet};
 use crate::shard::territory::Territory;
 use crate::shard::{Message, Seeds, ShardMailbox};
@@ -87,7 +87,7 @@ impl Hosts {
             outlet: Arc::default(),
             open: Cell::new(0),
             room: Notify::new(),
-            asleep: RefCell::default(),
+            shards: Round::new(Arc::clone(&self.mailboxes)),
         }
         .run(stream)
         .await;
@@ -112,8 +112,8 @@ struct Visit<'a> {
     open: Cell<usize>,
     /// Some were.
     room: Notify,
-    /// Shards that have mail and are not woken yet: once for all that one read has brought.
-    asleep: RefCell<BTreeSet<u16>>,
+    /// The way to the shards, which are woken once for all that a read brought.
+    shards: Round<Message>,
 }
 
 impl Visit<'_> {
@@ -140,7 +140,7 @@ impl Visit<'_> {
             while let Some(bundle) = frame::split(&mut inbox)? {
                 self.take_bundle(bundle, &mut heard)?;
             }
-            self.wake_shards();
+            self.shards.wake();
         }
     }
 
@@ -166,15 +166,7 @@ impl Visit<'_> {
     /// Leaves an errand for its shard.
     fn leave(&self, shard: u16, id: u32, errand: Errand) -> Result<(), Reply<'static>> {
         let envelope = Envelope { errand, id, reply_to: Arc::clone(&self.outlet) };
-        let left = self.hosts.mailboxes[usize::from(shard)].leave(Message::Command(envelope));
-        self.asleep.borrow_mut().insert(shard);
-        left.map_err(|_| Reply::Overloaded)
-    }
-
-    fn wake_shards(&self) {
-        while let Some(shard) = self.asleep.borrow_mut().pop_first() {
-            self.hosts.mailboxes[usize::from(shard)].wake();
-        }
+        self.shards.leave(shard, Message::Command(envelope)).map_err(|_| Reply::Overloaded)
     }
 
     /// An errand, and the shard that it is for; or why there is none.

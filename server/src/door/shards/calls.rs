@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tallyring_protocol::{NodeId, Placement};
@@ -16,6 +15,7 @@ use super::Refusal;
 use crate::observe::door::Door;
 use crate::shard::abroad::{Abroad, Departure};
 use crate::shard::command::{Envelope, Errand};
+use crate::shard::mailbox::Round;
 use crate::shard::outlet::{Outgoing, Outlet};
 use crate::shard::{Message, ShardMailbox};
 
@@ -43,9 +43,8 @@ pub(super) enum Departing {
 /// The open questions.
 #[derive(Debug)]
 pub(super) struct Calls {
-    mailboxes: Mailboxes,
-    /// Shards that have mail and are not woken yet.
-    asleep: Box<[AtomicBool]>,
+    shards: Round<Message>,
+    abroad: Arc<Abroad>,
     has_mail: Notify,
     outlet: Arc<Outlet>,
     open: Mutex<Open>,
@@ -68,8 +67,9 @@ pub(super) struct Call<'a> {
 
 impl Calls {
     pub(super) fn new(mailboxes: Mailboxes) -> Calls {
-        let asleep = mailboxes.shards.iter().map(|_| AtomicBool::new(false)).collect();
-        Calls { mailboxes, asleep, has_mail: Notify::new(), outlet: Arc::default(), open: Mutex::default() }
+        let Mailboxes { shards, abroad } = mailboxes;
+        let (outlet, open) = Default::default();
+        Calls { shards: Round::new(shards), abroad, has_mail: Notify::new(), outlet, open }
     }
 
     /// Leaves a question for a shard.
@@ -99,14 +99,13 @@ impl Calls {
     fn leave(&self, to: Departing, id: u32, errand: Errand) -> Result<(), Refusal> {
         let envelope = Envelope { errand, id, reply_to: Arc::clone(&self.outlet) };
         let shard = match to {
-            Departing::Here(shard) => usize::from(shard),
+            Departing::Here(shard) => shard,
             Departing::Abroad { to, place, epoch } => {
                 let departure = Departure { to, epoch, place, door: Door::Http, envelope };
-                return self.mailboxes.abroad.push(departure).map_err(|_| Refusal::Overloaded);
+                return self.abroad.push(departure).map_err(|_| Refusal::Overloaded);
             }
         };
-        self.mailboxes.shards[shard].leave(Message::Command(envelope)).map_err(|_| Refusal::Overloaded)?;
-        self.asleep[shard].store(true, Ordering::Relaxed);
+        self.shards.leave(shard, Message::Command(envelope)).map_err(|_| Refusal::Overloaded)?;
         self.has_mail.notify_one();
         Ok(())
     }
@@ -114,12 +113,7 @@ impl Calls {
     async fn wake_shards(&self) {
         loop {
             self.has_mail.notified().await;
-            for (mailbox, asleep) in self.mailboxes.shards.iter().zip(&self.asleep) {
-                if asleep.load(Ordering::Relaxed) {
-                    asleep.store(false, Ordering::Relaxed);
-                    mailbox.wake();
-                }
-            }
+            self.shards.wake();
         }
     }
 
@@ -183,8 +177,8 @@ mod tests {
     }
 
     /// Takes what a shard was left.
-    fn taken(calls: &Calls, shard: usize) -> Envelope {
-        match calls.mailboxes.shards[shard].pop() {
+    fn taken(calls: &Calls, shard: u16) -> Envelope {
+        match calls.shards.mailbox(shard).pop() {
             Some(Message::Command(envelope)) => envelope,
             other => panic!("{other:?}"),
         }
@@ -233,13 +227,10 @@ mod tests {
         play(async |calls| {
             let _calls =
                 [calls.ask(Departing::Here(1), errand()).unwrap(), calls.ask(Departing::Here(1), errand()).unwrap()];
-            assert_eq!(calls.mailboxes.shards[1].len(), 2);
-            calls.mailboxes.shards[1].arrival().await;
-            assert!(timeout(Duration::ZERO, calls.mailboxes.shards[1].arrival()).await.is_err(), "once for both");
-            assert!(
-                timeout(Duration::ZERO, calls.mailboxes.shards[0].arrival()).await.is_err(),
-                "only whoever has mail"
-            );
+            assert_eq!(calls.shards.mailbox(1).len(), 2);
+            calls.shards.mailbox(1).arrival().await;
+            assert!(timeout(Duration::ZERO, calls.shards.mailbox(1).arrival()).await.is_err(), "once for both");
+            assert!(timeout(Duration::ZERO, calls.shards.mailbox(0).arrival()).await.is_err(), "only whoever has mail");
         })
         .await;
     }
