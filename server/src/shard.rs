@@ -41,7 +41,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use smallvec::SmallVec;
 use tallyring_engine::{Bounds, Engine, Identity, Timestamp};
 use tallyring_protocol::{AlgorithmCode, GoodbyeCode, IdentityHasher, KeyRef, NodeId, PlacementSeed};
 use tokio::sync::oneshot;
@@ -53,7 +52,7 @@ use self::guests::Guests;
 use self::mailbox::Mailbox;
 use self::native::Arrival;
 use self::numbers::Numbers;
-use self::outlet::{Outgoing, Outlet};
+use self::outlet::{Answered, Outgoing, Outlet};
 use self::residents::Residents;
 use self::resp::RespArrival;
 use self::rules::RulesFrames;
@@ -332,26 +331,8 @@ fn take_mail(shard: &Rc<RefCell<Shard>>, mailbox: &ShardMailbox) -> bool {
             Message::Report(to) => drop(to.send(shard.borrow().report())),
         }
     }
-    answered.wake();
+    drop(answered);
     !mailbox.is_empty()
-}
-
-/// Those who are to be woken when all of a turn's mail is answered: woken for the first answer, a thread that shares our
-/// processor would take it away from us before the second.
-#[derive(Default)]
-struct Answered(SmallVec<[Arc<Outlet>; 8]>);
-
-impl Answered {
-    fn add(&mut self, outlet: Arc<Outlet>) {
-        let is_known = self.0.last().is_some_and(|last| Arc::ptr_eq(last, &outlet));
-        if !is_known {
-            self.0.push(outlet);
-        }
-    }
-
-    fn wake(&self) {
-        self.0.iter().for_each(|outlet| outlet.wake());
-    }
 }
 
 /// Says goodbye to every connection and answers what they still ask, until the node's last one is gone: those of the

@@ -1,9 +1,11 @@
 //! What other threads have for a connection: replies to requests that another shard decided, and pushes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use crossbeam::queue::SegQueue;
+use smallvec::SmallVec;
 use tallyring_engine::Stock;
 use tallyring_protocol::{GoodbyeCode, Reply};
 use tokio::sync::Notify;
@@ -71,5 +73,26 @@ impl Outlet {
     /// The tick in which it last did.
     pub fn heard(&self) -> u64 {
         self.heard.load(Ordering::Relaxed)
+    }
+}
+
+/// Connections that were answered, and are woken when this is dropped. Woken for the first answer, a thread that shares our
+/// processor would take it away from us before the second.
+#[derive(Debug, Default)]
+pub struct Answered(SmallVec<[Arc<Outlet>; 8]>);
+
+impl Answered {
+    /// Something was left for this one.
+    pub fn add(&mut self, outlet: Arc<Outlet>) {
+        let is_known = self.0.last().is_some_and(|last| Arc::ptr_eq(last, &outlet));
+        if !is_known {
+            self.0.push(outlet);
+        }
+    }
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|outlet| outlet.wake());
     }
 }

@@ -23,6 +23,7 @@ use crate::cluster::peer::hello::{Introduction, Purpose};
 use crate::cluster::peer::line::{CallError, call};
 use crate::observe::errand::ErrandTally;
 use crate::shard::command::{Errand, KeyQuota};
+use crate::shard::outlet::Answered;
 use crate::sys::net::Stream;
 
 /// An errand that was not sent yet.
@@ -201,16 +202,18 @@ impl Line {
                 return Err(LineError::Closed);
             }
             self.heard.set(Instant::now());
+            let mut answered = Answered::default();
             while let Some(Answers(answers)) = frame::split(&mut inbox)? {
                 for answer in answers {
                     // Who is not in the window was told long ago that there is no answer.
                     let owed = self.window.borrow_mut().take(answer.id);
                     if let Some(owed) = owed {
                         let outgoing = answer.outgoing(owed.id())?;
-                        owed.pay(outgoing);
+                        owed.pay(outgoing, &mut answered);
                     }
                 }
             }
+            drop(answered);
             self.wake.notify_one();
         }
     }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::ERRAND_WITHIN;
 use crate::observe::door::Door;
 use crate::observe::errand::{ErrandTally, Fate};
-use crate::shard::outlet::{Outgoing, Outlet};
+use crate::shard::outlet::{Answered, Outgoing, Outlet};
 
 /// Owed to the connection that asked: it is paid once, also if nobody does; then nobody knows what became of the errand.
 #[derive(Debug)]
@@ -36,28 +36,29 @@ impl Owed {
         self.since + ERRAND_WITHIN
     }
 
-    /// Pays with what came back, or with why nothing did.
-    pub(super) fn pay(mut self, outgoing: Outgoing) {
-        self.settle(outgoing);
+    /// Pays with what came back; whoever waits is woken together with the others.
+    pub(super) fn pay(mut self, outgoing: Outgoing, answered: &mut Answered) {
+        self.settle(outgoing, answered);
     }
 
-    /// Pays with a reply.
+    /// Pays with why nothing comes back.
     pub(super) fn reply(self, reply: Reply<'static>) {
         let id = self.id;
-        self.pay(Outgoing::Reply(id, reply));
+        self.pay(Outgoing::Reply(id, reply), &mut Answered::default());
     }
 
-    fn settle(&mut self, outgoing: Outgoing) {
+    fn settle(&mut self, outgoing: Outgoing, answered: &mut Answered) {
         let Some(to) = self.to.take() else { return };
         let took_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.tally.note(self.door, Fate::of(&outgoing), took_us);
-        to.push(outgoing);
+        to.leave(outgoing);
+        answered.add(to);
     }
 }
 
 impl Drop for Owed {
     fn drop(&mut self) {
-        self.settle(Outgoing::Reply(self.id, Reply::Unavailable));
+        self.settle(Outgoing::Reply(self.id, Reply::Unavailable), &mut Answered::default());
     }
 }
 
