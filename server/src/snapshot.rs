@@ -65,6 +65,7 @@ mod tests;
 pub use error::{Fault, ReadError, WriteError};
 pub use fingerprint::Fingerprint;
 pub use reader::{Snapshot, read};
+pub(crate) use wire::WirePeriod;
 pub(crate) use wire::{decode, encode};
 pub use writer::{Writer, Written, write};
 

@@ -14,6 +14,7 @@ use tallyring_engine::{Batch, Identity, Record, Timestamp, Version};
 
 use self::counter::WireCounter;
 use self::limit::WireLimit;
+pub(crate) use self::limit::WirePeriod;
 use self::reservation::WireReservation;
 
 /// Bytes that decoding one block may claim: its values take up to some four times the room of their encoding.

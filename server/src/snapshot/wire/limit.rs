@@ -1,6 +1,7 @@
 //! A rule's limit in plain numbers.
 
 use bincode::{Decode, Encode};
+use serde::{Deserialize, Serialize};
 use tallyring_engine::{Algorithm, Calendar, Limit, Period, RuleLimit};
 
 use super::Reason;
@@ -24,8 +25,9 @@ enum WireAlgorithm {
     Concurrency,
 }
 
-#[derive(Clone, Copy, Encode, Decode)]
-enum WirePeriod {
+/// A period, on a disk or on its way to another node. The order of variants is the encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode, Serialize, Deserialize)]
+pub(crate) enum WirePeriod {
     Micros(u64),
     Day,
     Week,

@@ -1,29 +1,21 @@
 //! Numbers of limits. The order of fields and variants is the encoding.
 
 use serde::{Deserialize, Serialize};
-use tallyring_engine::{Algorithm, Ask, Calendar, Invalid, Limit, Period};
+use tallyring_engine::{Algorithm, Ask, Invalid, Limit};
 use tallyring_protocol::bounds::RULE_ID_BYTES_MAX;
 use tallyring_protocol::{AlgorithmCode, Malformed};
 
 use crate::limits::{algorithm_of, code_of};
 use crate::shard::command::{Definition, KeyQuota};
+use crate::snapshot::WirePeriod;
 
 /// A limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in super::super) struct Numbers {
     algorithm: u8,
     limit: u64,
-    period: Span,
+    period: WirePeriod,
     burst: Option<u64>,
-}
-
-/// The time that it is counted over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Span {
-    Micros(u64),
-    Day,
-    Week,
-    Month,
 }
 
 /// A limit, and the rule that it is of. Named once on a line, then known by its number.
@@ -46,25 +38,14 @@ pub(in super::super) struct Units {
 
 impl Numbers {
     pub(in super::super) fn of(limit: Limit) -> Numbers {
-        let period = match limit.period() {
-            Period::Micros(us) => Span::Micros(us),
-            Period::Calendar(Calendar::Day) => Span::Day,
-            Period::Calendar(Calendar::Week) => Span::Week,
-            Period::Calendar(Calendar::Month) => Span::Month,
-        };
+        let period = limit.period().into();
         Numbers { algorithm: code_of(limit.algorithm()) as u8, limit: limit.limit(), period, burst: limit.burst() }
     }
 
     pub(in super::super) fn limit(self) -> Result<Limit, Malformed> {
         let code = AlgorithmCode::from_code(self.algorithm);
         let code = code.ok_or(Malformed::new("algorithm", "a number of docs/protocol.md's table"))?;
-        let period = match self.period {
-            Span::Micros(us) => Period::Micros(us),
-            Span::Day => Period::Calendar(Calendar::Day),
-            Span::Week => Period::Calendar(Calendar::Week),
-            Span::Month => Period::Calendar(Calendar::Month),
-        };
-        Limit::new(algorithm_of(code), self.limit, period, self.burst).map_err(malformed)
+        Limit::new(algorithm_of(code), self.limit, self.period.into(), self.burst).map_err(malformed)
     }
 
     /// The same, of what can be held at the same time.
