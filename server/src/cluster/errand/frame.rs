@@ -35,7 +35,7 @@ pub(super) fn split<T: DeserializeOwned>(inbox: &mut BytesMut) -> Result<Option<
     let Some((length, rest)) = inbox.split_first_chunk::<4>() else { return Ok(None) };
     let bytes = u32::from_le_bytes(*length) as usize;
     if bytes == 0 || bytes > FRAME_BYTES_MAX {
-        return Err(FrameError::Length { bytes });
+        return Err(FrameError::Length { bytes, bytes_max: FRAME_BYTES_MAX });
     }
     let Some(body) = rest.get(..bytes) else { return Ok(None) };
     let value = codec::decode(body)?;

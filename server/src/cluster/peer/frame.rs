@@ -18,11 +18,13 @@ pub enum FrameError {
     /// The network says no, or the other side has gone.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The frame is longer than any frame is.
-    #[error("a frame of {bytes} bytes, 1 ..= {FRAME_BYTES_MAX} are allowed")]
+    /// The frame is longer than any frame of its kind is.
+    #[error("a frame of {bytes} bytes, 1 ..= {bytes_max} are allowed")]
     Length {
         /// The length that it says it has.
         bytes: usize,
+        /// The longest.
+        bytes_max: usize,
     },
     /// What is in it makes no sense.
     #[error("{0}")]
@@ -36,7 +38,7 @@ pub enum FrameError {
 pub async fn write(to: &mut (impl AsyncWrite + Unpin), value: &impl Serialize) -> Result<(), FrameError> {
     let body = codec::encode(value);
     let Some(len) = u32::try_from(body.len()).ok().filter(|_| body.len() <= FRAME_BYTES_MAX) else {
-        return Err(FrameError::Length { bytes: body.len() });
+        return Err(FrameError::Length { bytes: body.len(), bytes_max: FRAME_BYTES_MAX });
     };
     let frame = [&len.to_le_bytes()[..], &body].concat();
     to.write_all(&frame).await?;
@@ -50,7 +52,7 @@ pub async fn write(to: &mut (impl AsyncWrite + Unpin), value: &impl Serialize) -
 pub async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> Result<T, FrameError> {
     let bytes = from.read_u32_le().await? as usize;
     if bytes == 0 || bytes > FRAME_BYTES_MAX {
-        return Err(FrameError::Length { bytes });
+        return Err(FrameError::Length { bytes, bytes_max: FRAME_BYTES_MAX });
     }
     let mut body = Vec::new();
     while body.len() < bytes {
