@@ -127,14 +127,7 @@ impl Shards {
     /// As [`Shards::ask`].
     pub async fn ask_ceiling(&self, seat: Seat, errand: Errand) -> Result<(Reply<'static>, Option<u64>), Refusal> {
         match self.answer(seat, errand).await? {
-            Some(Outgoing::Reply(_, Reply::Unavailable)) => Err(Refusal::Unavailable),
-            Some(Outgoing::Reply(_, Reply::WrongOwner { .. } | Reply::Moving { .. })) => Err(Refusal::Moving),
-            Some(Outgoing::Reply(_, Reply::Full)) => Err(Refusal::Full),
-            Some(Outgoing::Reply(_, Reply::Overloaded)) => Err(Refusal::Overloaded),
-            Some(Outgoing::Reply(_, Reply::Invalid { field, reason })) => {
-                Err(Refusal::Invalid { field: field.into_owned(), reason: reason.into_owned() })
-            }
-            Some(Outgoing::Reply(_, reply)) => Ok((reply, None)),
+            Some(Outgoing::Reply(_, reply)) => decided(reply).map(|reply| (reply, None)),
             Some(Outgoing::Reserved(_, reply, ceiling)) => Ok((reply, Some(ceiling))),
             Some(Outgoing::Stocks(..) | Outgoing::Push(_) | Outgoing::Goodbye(..)) | None => Err(Refusal::Unavailable),
         }
@@ -161,8 +154,7 @@ impl Shards {
     pub async fn peek(&self, key: Key) -> Result<Vec<Stock>, Refusal> {
         match self.answer(self.of(key.as_ref()), Errand::Peek(key)).await? {
             Some(Outgoing::Stocks(_, stocks)) => Ok(stocks),
-            Some(Outgoing::Reply(_, Reply::WrongOwner { .. } | Reply::Moving { .. })) => Err(Refusal::Moving),
-            Some(Outgoing::Reply(_, Reply::Overloaded)) => Err(Refusal::Overloaded),
+            Some(Outgoing::Reply(_, reply)) => decided(reply).and(Err(Refusal::Unavailable)),
             _ => Err(Refusal::Unavailable),
         }
     }
@@ -176,5 +168,19 @@ impl Shards {
                 Departing::Abroad { to, place, epoch: self.view.territory().topology().epoch }
             }
         }
+    }
+}
+
+/// A reply, or why nothing was decided.
+fn decided(reply: Reply<'static>) -> Result<Reply<'static>, Refusal> {
+    match reply {
+        Reply::Unavailable => Err(Refusal::Unavailable),
+        Reply::WrongOwner { .. } | Reply::Moving { .. } => Err(Refusal::Moving),
+        Reply::Full => Err(Refusal::Full),
+        Reply::Overloaded => Err(Refusal::Overloaded),
+        Reply::Invalid { field, reason } => {
+            Err(Refusal::Invalid { field: field.into_owned(), reason: reason.into_owned() })
+        }
+        reply => Ok(reply),
     }
 }
