@@ -55,7 +55,7 @@ use crate::entrance::tls::Certificates;
 use crate::observe::clock::ClockGauge;
 use crate::observe::door::DoorTallies;
 use crate::observe::errand::ErrandTally;
-use crate::observe::histogram::Histogram;
+use crate::observe::histogram::{Histogram, micros};
 use crate::observe::local::Locals;
 use crate::observe::reload::ReloadTally;
 use crate::rules::Rules;
@@ -169,7 +169,7 @@ impl Answer for Desk {
             (Ok(()), Some(asked)) => self.door.reply(asked, request).await,
             (Ok(()), None) => self.router.answer(request, peer).await,
         };
-        self.door.latency.lock().observe(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), 1);
+        self.door.latency.lock().observe(micros(began.elapsed()), 1);
         response
     }
 }

@@ -1,5 +1,7 @@
 //! How long things take: counts in buckets with fixed bounds, cheap to add to and to sum over shards.
 
+use std::time::Duration;
+
 /// The upper bounds of the buckets, in microseconds, and as Prometheus writes them, in seconds.
 pub const BOUNDS: [(u64, &str); 16] = [
     (1, "0.000001"),
@@ -19,6 +21,11 @@ pub const BOUNDS: [(u64, &str); 16] = [
     (400_000, "0.4"),
     (1_000_000, "1"),
 ];
+
+/// A duration in whole microseconds.
+pub fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
+}
 
 /// Durations, counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

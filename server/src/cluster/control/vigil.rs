@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::observe::histogram::Histogram;
+use crate::observe::histogram::{Histogram, micros};
 
 /// A silence that is worth a line of the log, although the same leader ended it.
 const REMARKABLE: Duration = Duration::from_millis(400);
@@ -96,10 +96,6 @@ fn tell(silence: Duration, term: u64, is_another: bool) {
     } else {
         tracing::debug!(silent_ms, term, is_another, "nobody led for a while");
     }
-}
-
-fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

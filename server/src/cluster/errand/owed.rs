@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::ERRAND_WITHIN;
 use crate::observe::door::Door;
 use crate::observe::errand::{ErrandTally, Fate};
+use crate::observe::histogram::micros;
 use crate::shard::outlet::{Answered, Outgoing, Outlet};
 
 /// Owed to the connection that asked: it is paid once, also if nobody does; then nobody knows what became of the errand.
@@ -49,8 +50,7 @@ impl Owed {
 
     fn settle(&mut self, outgoing: Outgoing, answered: &mut Answered) {
         let Some(to) = self.to.take() else { return };
-        let took_us = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.tally.note(self.door, Fate::of(&outgoing), took_us);
+        self.tally.note(self.door, Fate::of(&outgoing), micros(self.since.elapsed()));
         to.leave(outgoing);
         answered.add(to);
     }
